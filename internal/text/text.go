@@ -1,0 +1,40 @@
+// Package text makes foreign text, from a registry or a user's file, fit to be
+// shown: nothing in it can move a cursor, forge a line or fill a screen.
+package text
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// longest is how many characters of foreign text a message shows.
+const longest = 120
+
+// Clip escapes what is not printable and cuts what is too long.
+func Clip(s string) string { return ClipTo(s, longest) }
+
+// ClipTo is [Clip] with a length of the caller's, in characters.
+func ClipTo(s string, limit int) string {
+	var b strings.Builder
+	count := 0
+	for len(s) > 0 {
+		if count == limit {
+			b.WriteString("…")
+			break
+		}
+		r, size := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			b.WriteString(`\x` + strconv.FormatUint(uint64(s[0]), 16))
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			quoted := strconv.QuoteRune(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+		s, count = s[size:], count+1
+	}
+	return b.String()
+}
