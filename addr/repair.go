@@ -1,0 +1,155 @@
+package addr
+
+import (
+	"fmt"
+	"strings"
+)
+
+// This file explains terms that other tools understand, or that are nearly
+// right, and finds the term that was meant.
+
+// misspelt returns what is wrong with a term before its version is read.
+func misspelt(whole, sign, text string, known bool) *problem {
+	switch {
+	case whole == "":
+		return &problem{reason: "is empty; between two commas, and after the last, must be a term"}
+	case strings.Contains(whole, "||"):
+		return &problem{reason: `has alternatives; only "and" can be said, by a comma`}
+	case !known:
+		return &problem{fmt.Sprintf("has the unknown operator %s; known are =, !=, >, >=, <, <= and ~>", quote(sign)), valid(repairOperator(sign, text))}
+	case text == "":
+		return &problem{reason: "has no version after its operator"}
+	case strings.ContainsAny(text, blanks):
+		return &problem{"has a blank inside a version; terms are separated by commas", valid(insertCommas(whole))}
+	case text[0] == 'v' || text[0] == 'V':
+		if len(text) > 1 && text[1] >= '0' && text[1] <= '9' {
+			return &problem{"has a v before the version; tags may have one, constraints have none", valid(sign + " " + text[1:])}
+		}
+	}
+	if numbers, isWildcard := wildcard(text); isWildcard {
+		return &problem{"has a wildcard; what it means is said with ~> or >=", valid(repairWildcard(sign, numbers))}
+	}
+	return nil
+}
+
+// valid returns the term or terms that text stands for: itself where it is
+// right, else what it could be repaired to, else nothing. Each repair brings
+// the text nearer to a term, so that this comes to an end.
+func valid(text string) []string {
+	if text == "" {
+		return nil
+	}
+	c, err := parseConstraint(text)
+	if err != nil {
+		return err.Suggestions
+	}
+	return []string{c.String()}
+}
+
+// repairOperator gives the nearest known operators to those of other tools.
+func repairOperator(sign, text string) string {
+	known := map[string]string{"==": "=", "=>": ">=", "=<": "<=", "<>": "!=", "!": "!=", "!==": "!=", "~": "~>", "~=": "~>", "~>=": "~>", "===": "="}[sign]
+	if known != "" {
+		return known + " " + text
+	}
+	if sign != "^" {
+		return ""
+	}
+	version, count, reason := parsePartial(strings.TrimPrefix(text, "v"))
+	switch {
+	case reason != "" || version.major == 0:
+		return "" // what ^0.2.3 means differs between tools
+	case count < 3:
+		return fmt.Sprintf("~> %d.%d", version.major, version.minor)
+	}
+	return fmt.Sprintf(">= %s, < %d.0.0", version, version.major+1)
+}
+
+// insertCommas sets a comma before each operator that follows a blank.
+func insertCommas(s string) string {
+	var fixed []string
+	for field := range strings.FieldsSeq(s) {
+		last := len(fixed) - 1
+		switch {
+		case last >= 0 && strings.Trim(fixed[last], "=!<>~^") == "":
+			fixed[last] += " " + field
+		case last >= 0 && !strings.ContainsAny(field[:1], "=!<>~^"):
+			return ""
+		default:
+			fixed = append(fixed, field)
+		}
+	}
+	if len(fixed) < 2 {
+		return ""
+	}
+	return strings.Join(fixed, ", ")
+}
+
+// wildcard reports whether text is numbers followed by *, x, or the word
+// latest alone, and returns the numbers.
+func wildcard(text string) (numbers string, found bool) {
+	if text == "latest" {
+		return "", true
+	}
+	for strings.HasSuffix(text, "*") || strings.HasSuffix(strings.ToLower(text), "x") {
+		text, found = strings.TrimSuffix(text[:len(text)-1], "."), true
+	}
+	if text == "" {
+		return "", found
+	}
+	_, _, reason := parseNumbers(text)
+	return text, found && reason == ""
+}
+
+// repairWildcard says with ~> what 1.x and 1.2.* mean.
+func repairWildcard(sign, numbers string) string {
+	switch {
+	case sign != "" && sign != "=" && sign != "~>":
+		return ""
+	case numbers == "":
+		return ">= 0.0.0"
+	}
+	return "~> " + numbers + ".0"
+}
+
+// repairVersion gives a version with an underscore its plus, strips leading
+// zeros and fills in the numbers that a pre-release needs.
+func repairVersion(sign, text string) string {
+	if head, build, found := strings.Cut(text, "_"); found && !strings.Contains(text, "+") {
+		return sign + " " + head + "+" + build
+	}
+	end := strings.IndexAny(text, "-+")
+	if end < 0 {
+		end = len(text)
+	}
+	numbers := strings.Split(text[:end], ".")
+	if len(numbers) > 3 {
+		return ""
+	}
+	for i, n := range numbers {
+		if !digits(n) {
+			return ""
+		}
+		if numbers[i] = strings.TrimLeft(n, "0"); numbers[i] == "" {
+			numbers[i] = "0"
+		}
+	}
+	for end < len(text) && len(numbers) < 3 {
+		numbers = append(numbers, "0")
+	}
+	fixed := strings.Join(numbers, ".") + text[end:]
+	if fixed == text {
+		return ""
+	}
+	return sign + " " + fixed
+}
+
+// complete fills in the numbers that an exact term lacks, and offers the range
+// that it was more likely meant to be.
+func complete(op operator, v Version, count int) []string {
+	exact := term{op, v, 3}.String()
+	if op == notEqual {
+		return []string{exact}
+	}
+	return []string{term{pessimistic, v, count + 1}.String(), exact}
+}
