@@ -6,6 +6,10 @@ import (
 	"strings"
 )
 
+// maxConstraint bounds, in characters, the text that is looked at; a hundred
+// terms fit.
+const maxConstraint = 1024
+
 // Constraint says which versions are acceptable: terms of an operator and a
 // version, all of which must admit a version. docs/versions.md has the table of
 // what each means. The zero value is no constraint and admits nothing.
@@ -63,8 +67,11 @@ func ParseConstraint(s string) (Constraint, error) {
 }
 
 func parseConstraint(s string) (Constraint, *ConstraintError) {
-	if strings.Trim(s, blanks) == "" {
-		return Constraint{}, &ConstraintError{Input: s, Reason: `is empty; a requirement says which versions it accepts, such as "~> 1.2"`}
+	switch {
+	case strings.Trim(s, blanks) == "":
+		return Constraint{}, &ConstraintError{Input: s, Reason: `is empty; it must say which versions are accepted, such as "~> 1.2"`}
+	case len(s) > maxConstraint:
+		return Constraint{}, &ConstraintError{Input: s, Term: strings.Trim(s, blanks), Reason: fmt.Sprintf("is longer than %d characters", maxConstraint)}
 	}
 	var c Constraint
 	var first *ConstraintError
@@ -76,14 +83,18 @@ func parseConstraint(s string) (Constraint, *ConstraintError) {
 			if first == nil {
 				first = &ConstraintError{Input: s, Term: part, Reason: problem.reason}
 			}
-			texts = append(texts, problem.repairs)
+			if part != "" { // a comma too many is repaired by leaving it out
+				texts = append(texts, problem.repairs)
+			}
 			continue
 		}
 		c.terms = append(c.terms, t)
 		texts = append(texts, []string{t.String()})
 	}
 	if first != nil {
-		first.Suggestions = combine(texts)
+		if len(texts) > 0 {
+			first.Suggestions = combine(texts)
+		}
 		return Constraint{}, first
 	}
 	return c, nil
@@ -138,8 +149,8 @@ func (c Constraint) Equal(d Constraint) bool { return slices.Equal(c.terms, d.te
 // A registry can then be asked for it without a list of its tags.
 func (c Constraint) Exact() (Version, bool) {
 	for _, t := range c.terms {
-		if t.op == equal {
-			return t.version, c.Allows(t.version)
+		if t.op == equal && c.Allows(t.version) {
+			return t.version, true
 		}
 	}
 	return Version{}, false

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"hash"
 	"strings"
-
-	"github.com/pluginlock/plugins/internal/text"
 )
 
 // digestPrefix names the one algorithm that is accepted. The specification
@@ -25,15 +23,15 @@ func ParseDigest(s string) (Digest, error) {
 	algorithm, digits, found := strings.Cut(s, ":")
 	switch {
 	case !found:
-		return "", fmt.Errorf("%q is not a digest: it needs the form sha256:<64 hexadecimal digits>", text.Clip(s))
-	case algorithm != "sha256":
-		return "", fmt.Errorf("digest algorithm %q is not supported: only sha256 is", text.Clip(algorithm))
+		return "", fmt.Errorf("%s is not a digest: it needs the form sha256:<64 hexadecimal digits>", quote(s))
+	case algorithm+":" != digestPrefix:
+		return "", fmt.Errorf("digest algorithm %s is not supported: only sha256 is", quote(algorithm))
 	case len(digits) != sha256.Size*2:
-		return "", fmt.Errorf("%q is not a digest: sha256 has 64 hexadecimal digits, this has %d", text.Clip(s), len(digits))
+		return "", fmt.Errorf("%s is not a digest: sha256 has 64 hexadecimal digits, this has %d", quote(s), len(digits))
 	}
 	for _, r := range digits {
-		if (r < '0' || r > '9') && (r < 'a' || r > 'f') {
-			return "", fmt.Errorf("%q is not a digest: %q is not a lower-case hexadecimal digit", text.Clip(s), r)
+		if notHex(r) {
+			return "", fmt.Errorf("%s is not a digest: %s is not a lower-case hexadecimal digit", quote(s), quote(string(r)))
 		}
 	}
 	return Digest(s), nil
@@ -45,7 +43,8 @@ func DigestOf(content []byte) Digest {
 	return Digest(digestPrefix + hex.EncodeToString(sum[:]))
 }
 
-// DigestFrom returns the digest that h, a SHA-256 hash, has come to.
+// DigestFrom returns the digest of what was written to h, which must be one of
+// crypto/sha256; h can be written on.
 func DigestFrom(h hash.Hash) Digest {
 	return Digest(digestPrefix + hex.EncodeToString(h.Sum(nil)))
 }

@@ -11,13 +11,15 @@ import (
 // declares it itself, as a plugin image does.
 type Executable struct {
 	Path       string              // for every platform; empty where ByPlatform is set
-	ByPlatform map[Platform]string // nil where Path is set
+	ByPlatform map[Platform]string // keys are normalised; nil where Path is set
 }
 
 // IsZero reports whether no path is given.
 func (e Executable) IsZero() bool { return e.Path == "" && len(e.ByPlatform) == 0 }
 
-// For returns the path for p, or "" where none is given for it.
+// For returns the path for p, which is normalised; "" where none is given for
+// it. There is no fallback to another variant: that choice is made once, among
+// the platforms that the image offers.
 func (e Executable) For(p Platform) string {
 	if e.Path != "" {
 		return e.Path

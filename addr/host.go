@@ -106,6 +106,9 @@ func validLabel(label string) bool {
 }
 
 func checkPort(port string) string {
+	if port == "" {
+		return "has a colon after the host but no port"
+	}
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || n == 0 || port != strconv.FormatUint(n, 10) {
 		return fmt.Sprintf("has the port %s; a port is a number from 1 to 65535 without leading zeros", quote(port))

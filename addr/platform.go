@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/agext/levenshtein"
-
-	"github.com/pluginlock/plugins/internal/text"
 )
 
 // Platform is an operating system, a processor architecture and, for some
@@ -29,32 +29,65 @@ var (
 		"ppc64", "ppc64le", "riscv64", "s390x", "wasm"}
 )
 
+// variantsOf lists the variants of an architecture, the oldest first; a
+// processor of one runs the programs of all before it.
+func variantsOf(arch string) []string {
+	switch arch {
+	case "amd64":
+		return []string{"v1", "v2", "v3", "v4"}
+	case "arm":
+		return []string{"v5", "v6", "v7", "v8"}
+	case "arm64":
+		return []string{"v8", "v9"}
+	}
+	return nil
+}
+
 // ParsePlatform reads "os/arch" or "os/arch/variant". A name that no Go
-// toolchain knows is refused, with the nearest one that is known.
+// toolchain knows is refused, with the nearest one that is known, and so is a
+// variant that the architecture does not have.
 func ParsePlatform(s string) (Platform, error) {
 	parts := strings.Split(s, "/")
 	if len(parts) < 2 || len(parts) > 3 {
-		return Platform{}, fmt.Errorf("%q is not a platform: it needs the form os/arch or os/arch/variant, such as linux/amd64", text.Clip(s))
+		return Platform{}, fmt.Errorf("%s is not a platform: it needs the form os/arch or os/arch/variant, such as linux/amd64", quote(s))
 	}
 	p := Platform{OS: parts[0], Arch: parts[1]}
+	if reason := unknown("operating system", p.OS, operatingSystems); reason != "" {
+		return Platform{}, fmt.Errorf("%s is not a platform: %s", quote(s), reason)
+	}
+	if reason := unknown("architecture", p.Arch, architectures); reason != "" {
+		return Platform{}, fmt.Errorf("%s is not a platform: %s", quote(s), reason)
+	}
 	if len(parts) == 3 {
 		p.Variant = parts[2]
-	}
-	if err := known(s, "operating system", p.OS, operatingSystems); err != nil {
-		return Platform{}, err
-	}
-	if err := known(s, "architecture", p.Arch, architectures); err != nil {
-		return Platform{}, err
-	}
-	if len(parts) == 3 && !validVariant(p.Variant) {
-		return Platform{}, fmt.Errorf("%q is not a platform: variant %q must be v and a number, such as v7", text.Clip(s), text.Clip(p.Variant))
+		if reason := wrongVariant(p); reason != "" {
+			return Platform{}, fmt.Errorf("%s is not a platform: %s", quote(s), reason)
+		}
 	}
 	return p.Normalize(), nil
 }
 
-// HostPlatform is the platform that this program was built for.
+// HostPlatform is the platform that this program was built for, which is not
+// always all that the processor can do.
 func HostPlatform() Platform {
-	return Platform{OS: runtime.GOOS, Arch: runtime.GOARCH}.Normalize()
+	p := Platform{OS: runtime.GOOS, Arch: runtime.GOARCH}
+	if info, ok := debug.ReadBuildInfo(); ok && p.Arch == "arm" {
+		p.Variant = armVariant(info.Settings)
+	}
+	return p.Normalize()
+}
+
+// armVariant returns the variant for which an arm program was built: a program
+// for v6 may well run on a processor that has no more than that. It is "" where
+// the build does not say.
+func armVariant(settings []debug.BuildSetting) string {
+	for _, s := range settings {
+		if s.Key == "GOARM" {
+			version, _, _ := strings.Cut(s.Value, ",") // "7,hardfloat"
+			return "v" + version
+		}
+	}
+	return ""
 }
 
 // Normalize returns p in the spelling under which equal platforms are equal.
@@ -71,22 +104,11 @@ func (p Platform) Normalize() Platform {
 // Fallbacks lists the platforms whose programs run on p, the best first and p
 // itself among them: an arm/v7 processor also runs arm/v6 and arm/v5.
 func (p Platform) Fallbacks() []Platform {
+	p = p.Normalize()
 	all := []Platform{p}
-	var older []string
-	switch {
-	case p.Arch == "arm" && p.Variant == "v7":
-		older = []string{"v6", "v5"}
-	case p.Arch == "arm" && p.Variant == "v6":
-		older = []string{"v5"}
-	case p.Arch == "amd64" && p.Variant == "v4":
-		older = []string{"v3", "v2", ""}
-	case p.Arch == "amd64" && p.Variant == "v3":
-		older = []string{"v2", ""}
-	case (p.Arch == "amd64" || p.Arch == "arm64") && p.Variant != "":
-		older = []string{""}
-	}
-	for _, variant := range older {
-		all = append(all, Platform{p.OS, p.Arch, variant})
+	variants := variantsOf(p.Arch)
+	for i := slices.Index(variants, p.Variant) - 1; i >= 0; i-- {
+		all = append(all, Platform{p.OS, p.Arch, variants[i]}.Normalize())
 	}
 	return all
 }
@@ -108,23 +130,60 @@ func (p Platform) IsZero() bool { return p == Platform{} }
 // Compare orders platforms by their text.
 func (p Platform) Compare(q Platform) int { return cmp.Compare(p.String(), q.String()) }
 
-// known reports an error unless name is one of names.
-func known(whole, what, name string, names []string) error {
-	nearest, distance := "", 3
-	for _, candidate := range names {
-		if candidate == name {
-			return nil
-		}
-		if d := levenshtein.Distance(name, candidate, nil); d < distance {
-			nearest, distance = candidate, d
-		}
+// unknown returns the reason for which name is none of names, or "".
+func unknown(what, name string, names []string) string {
+	if slices.Contains(names, name) {
+		return ""
 	}
-	if nearest == "" {
-		return fmt.Errorf("%q is not a platform: %s %q is not known", text.Clip(whole), what, text.Clip(name))
+	reason := fmt.Sprintf("%s %s is not known", what, quote(name))
+	if nearest := nearest(name, names); nearest != "" {
+		reason += fmt.Sprintf("; did you mean %q?", nearest)
 	}
-	return fmt.Errorf("%q is not a platform: %s %q is not known; did you mean %q?", text.Clip(whole), what, text.Clip(name), nearest)
+	return reason
 }
 
-func validVariant(v string) bool {
-	return len(v) == 2 && v[0] == 'v' && v[1] >= '1' && v[1] <= '9'
+// nearest returns the name that was probably meant, or "": another system's
+// word, or a misspelling by one or two letters.
+func nearest(name string, names []string) string {
+	name = strings.ToLower(name)
+	if alias := elsewhere(name); slices.Contains(names, alias) {
+		return alias
+	}
+	if len(name) > 11 { // "dragonfly" and two letters more
+		return ""
+	}
+	best, distance := "", 3
+	for _, candidate := range names {
+		if d := levenshtein.Distance(name, candidate, nil); d < distance {
+			best, distance = candidate, d
+		}
+	}
+	return best
+}
+
+// elsewhere returns the name here of what other systems call otherwise, or "".
+func elsewhere(name string) string {
+	switch name {
+	case "x86_64", "x86-64", "x64":
+		return "amd64"
+	case "aarch64":
+		return "arm64"
+	case "i386", "i686", "x86":
+		return "386"
+	case "macos", "osx":
+		return "darwin"
+	}
+	return ""
+}
+
+// wrongVariant returns the reason for which p cannot have its variant, or "".
+func wrongVariant(p Platform) string {
+	variants := variantsOf(p.Arch)
+	switch {
+	case slices.Contains(variants, p.Variant):
+		return ""
+	case len(variants) == 0:
+		return fmt.Sprintf("architecture %s has no variants, but %s is given", p.Arch, quote(p.Variant))
+	}
+	return fmt.Sprintf("variant %s is not known; %s has %s", quote(p.Variant), p.Arch, strings.Join(variants, ", "))
 }

@@ -2,6 +2,7 @@ package addr
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -12,7 +13,7 @@ import (
 func misspelt(whole, sign, text string, known bool) *problem {
 	switch {
 	case whole == "":
-		return &problem{reason: "is empty; between two commas, and after the last, must be a term"}
+		return &problem{reason: "is empty; there is a comma too many, or a term is missing"}
 	case strings.Contains(whole, "||"):
 		return &problem{reason: `has alternatives; only "and" can be said, by a comma`}
 	case !known:
@@ -25,6 +26,9 @@ func misspelt(whole, sign, text string, known bool) *problem {
 		if len(text) > 1 && text[1] >= '0' && text[1] <= '9' {
 			return &problem{"has a v before the version; tags may have one, constraints have none", valid(sign + " " + text[1:])}
 		}
+	}
+	if text == "latest" {
+		return &problem{`is not a version; ">= 0.0.0" accepts every release`, valid(repairWildcard(sign, ""))}
 	}
 	if numbers, isWildcard := wildcard(text); isWildcard {
 		return &problem{"has a wildcard; what it means is said with ~> or >=", valid(repairWildcard(sign, numbers))}
@@ -48,25 +52,41 @@ func valid(text string) []string {
 
 // repairOperator gives the nearest known operators to those of other tools.
 func repairOperator(sign, text string) string {
-	known := map[string]string{"==": "=", "=>": ">=", "=<": "<=", "<>": "!=", "!": "!=", "!==": "!=", "~": "~>", "~=": "~>", "~>=": "~>", "===": "="}[sign]
-	if known != "" {
-		return known + " " + text
+	switch sign {
+	case "==", "===":
+		return text
+	case "=>":
+		return ">= " + text
+	case "=<":
+		return "<= " + text
+	case "<>", "!", "!==":
+		return "!= " + text
+	case "~", "~=", "~>=":
+		return "~> " + text
+	case "^":
+		return repairCaret(text)
 	}
-	if sign != "^" {
-		return ""
-	}
+	return ""
+}
+
+// repairCaret says what ^1.2.3 means; what ^0.2.3 means differs between tools.
+func repairCaret(text string) string {
 	version, count, reason := parsePartial(strings.TrimPrefix(text, "v"))
 	switch {
-	case reason != "" || version.major == 0:
-		return "" // what ^0.2.3 means differs between tools
+	case reason != "" || version.major == 0 || version.major == math.MaxUint64:
+		return ""
 	case count < 3:
 		return fmt.Sprintf("~> %d.%d", version.major, version.minor)
 	}
 	return fmt.Sprintf(">= %s, < %d.0.0", version, version.major+1)
 }
 
-// insertCommas sets a comma before each operator that follows a blank.
+// insertCommas sets a comma before each operator that follows a blank, and
+// writes "1.0.0 - 2.0.0" as two terms.
 func insertCommas(s string) string {
+	if low, high, found := strings.Cut(s, " - "); found {
+		return ">= " + low + ", <= " + high
+	}
 	var fixed []string
 	for field := range strings.FieldsSeq(s) {
 		last := len(fixed) - 1
@@ -85,12 +105,9 @@ func insertCommas(s string) string {
 	return strings.Join(fixed, ", ")
 }
 
-// wildcard reports whether text is numbers followed by *, x, or the word
-// latest alone, and returns the numbers.
+// wildcard reports whether text is * or x, or numbers followed by that, and
+// returns the numbers.
 func wildcard(text string) (numbers string, found bool) {
-	if text == "latest" {
-		return "", true
-	}
 	for strings.HasSuffix(text, "*") || strings.HasSuffix(strings.ToLower(text), "x") {
 		text, found = strings.TrimSuffix(text[:len(text)-1], "."), true
 	}

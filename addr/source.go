@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxSource is the most characters that a source may have, host included; it
@@ -123,6 +124,9 @@ func checkText(s string) string {
 	case len(s) > maxSource:
 		return fmt.Sprintf("is too long: a source has at most %d characters", maxSource)
 	}
+	if !utf8.ValidString(s) {
+		return "is not UTF-8 text"
+	}
 	for _, r := range s {
 		switch {
 		case r < 0x20 || r == 0x7f:
@@ -139,8 +143,8 @@ func checkText(s string) string {
 // checkExtras refuses the parts that a URL or an image reference may have and
 // a source may not.
 func checkExtras(s string) string {
-	if scheme, _, found := strings.Cut(s, "://"); found && !strings.ContainsAny(scheme, "/@?#") {
-		return "has a scheme, " + quote(scheme+"://") + "; a source begins with the host"
+	if scheme, _ := cutScheme(s); scheme != "" {
+		return "has a scheme, " + quote(scheme) + "; a source begins with the host"
 	}
 	rest, suffix := cutSuffix(s)
 	query := strings.IndexAny(rest, "?#")
@@ -148,7 +152,10 @@ func checkExtras(s string) string {
 	slash := strings.IndexByte(rest, '/')
 	switch {
 	case at >= 0 && (query < 0 || at < query || slash > query):
-		return "has user info before the host; credentials belong into the credential store of the registry, see plugins login"
+		if slash >= 0 && slash < at {
+			return "has an @ after its first slash, which separates neither a version nor a digest"
+		}
+		return "has user info before the host; credentials are kept by plugins login, never in a source"
 	case query >= 0 && rest[query] == '?':
 		return "has a query, which a source cannot"
 	case query >= 0:
@@ -186,7 +193,11 @@ func isHost(segment string) bool {
 // password.
 func cutSuffix(s string) (rest, suffix string) {
 	at := strings.LastIndexByte(s, '@')
-	if at < 0 || !strings.Contains(s[:at], "/") {
+	if at < 0 {
+		return s, ""
+	}
+	first, _, hasPath := strings.Cut(s[:at], "/")
+	if _, reason := parseHost(first); reason != "" || !hasPath {
 		return s, ""
 	}
 	suffix = s[at+1:]
@@ -196,41 +207,54 @@ func cutSuffix(s string) (rest, suffix string) {
 	return s, ""
 }
 
-func isDigest(s string) bool {
-	return strings.HasPrefix(s, "sha256:") || strings.HasPrefix(s, "sha512:")
+// cutScheme separates a scheme, with its "://".
+func cutScheme(s string) (scheme, rest string) {
+	name, rest, found := strings.Cut(s, "://")
+	if !found || strings.ContainsFunc(name, func(r rune) bool { return !alphanumeric(r) && !strings.ContainsRune("+-.", r) }) {
+		return "", s
+	}
+	return name + "://", rest
 }
+
+// isDigest reports whether s is meant as a digest, by any algorithm.
+func isDigest(s string) bool {
+	algorithm, encoded, found := strings.Cut(s, ":")
+	return found && (algorithm == "sha256" || algorithm == "sha512" || len(encoded) >= 32 && !strings.ContainsFunc(encoded, notHex))
+}
+
+func notHex(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'f') }
 
 func isVersionLike(s string) bool {
 	_, _, reason := parsePartial(strings.TrimPrefix(s, "v"))
 	return reason == "" || s == "latest"
 }
 
-// redact removes from s what may be a secret.
+// redact removes from s what may be a secret: everything before the last @ and
+// behind a question mark. Where these overlap nothing is left.
 func redact(s string) string {
-	rest, suffix := cutSuffix(s)
-	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-		scheme := ""
-		if before, _, found := strings.Cut(rest[:at], "://"); found && !strings.ContainsAny(before, "/:@") {
-			scheme = before + "://"
-		}
-		rest = scheme + "***" + rest[at:]
-	}
-	if query := strings.IndexByte(rest, '?'); query >= 0 {
-		rest = rest[:query] + "?***"
-	}
+	scheme, rest := cutScheme(s)
+	rest, suffix := cutSuffix(rest)
 	if suffix != "" {
-		rest += "@" + suffix
+		suffix = "@" + suffix
 	}
-	return rest
+	at, query := strings.LastIndexByte(rest, '@'), strings.IndexAny(rest, "?#")
+	switch {
+	case query >= 0 && query < at:
+		return scheme + "***"
+	case at >= 0:
+		rest = "***" + rest[at:]
+	}
+	if before, _, found := strings.Cut(rest, "?"); found {
+		rest = before + "?***"
+	}
+	return scheme + rest + suffix
 }
 
 // repairSource takes away what can be taken away without a guess, and leaves
 // the judgement to the parser.
 func repairSource(s string) string {
 	s = strings.TrimSpace(s)
-	if scheme, rest, found := strings.Cut(s, "://"); found && !strings.ContainsAny(scheme, "/@?#") {
-		s = rest
-	}
+	_, s = cutScheme(s)
 	s, _ = cutSuffix(s)
 	s = s[strings.LastIndexByte(s, '@')+1:]
 	if query := strings.IndexAny(s, "?#"); query >= 0 {
