@@ -1,0 +1,135 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/json"
+)
+
+// MaxFileSize is the size in bytes from which a file is refused; hand-written
+// configuration stays a thousand times below it.
+const MaxFileSize = 4 << 20
+
+// source is one file as far as it could be read.
+type source struct {
+	path  string
+	own   bool     // has a name of ours, so that everything in it is ours
+	text  []byte   // without byte order mark; nil where it can't be read
+	body  hcl.Body // nil where the file is not whole
+	diags hcl.Diagnostics
+}
+
+// open reads and parses one file.
+func (l *loader) open(path string) source {
+	s := source{path: path, own: len(l.options.Files) == 0}
+	text, problem := readFile(path)
+	if problem != nil {
+		s.diags = hcl.Diagnostics{problem}
+		return s
+	}
+	file, diags := parse(text, path)
+	l.config.Files[path] = excerpt(file)
+	s.text, s.diags = file.Bytes, diags
+	if file.Body != nil && usable(diags) {
+		s.body = file.Body
+	}
+	return s
+}
+
+// readFile reads a regular file of bounded size. A pipe is refused because
+// the configuration is read a second time when a lock is held.
+func readFile(path string) ([]byte, *hcl.Diagnostic) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, unreadable(path, err)
+	case info.IsDir():
+		return nil, unreadable(path, errors.New("it is a directory, not a file"))
+	case !info.Mode().IsRegular():
+		return nil, unreadable(path, errors.New("it is a device or a pipe, not a regular file"))
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	defer func() { _ = file.Close() }() // opened for reading: closing loses nothing
+	text, err := io.ReadAll(io.LimitReader(file, MaxFileSize+1))
+	switch {
+	case err != nil:
+		return nil, unreadable(path, err)
+	case len(text) > MaxFileSize:
+		return nil, unreadable(path, fmt.Errorf("it is larger than %d MiB, which no configuration file is", MaxFileSize>>20))
+	}
+	return text, nil
+}
+
+// parse reads text in the syntax that the file's name tells. The file returned
+// holds the text without byte order mark and, if it is worth decoding, a body.
+func parse(text []byte, name string) (*hcl.File, hcl.Diagnostics) {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	file := &hcl.File{Bytes: text}
+	if d := checkText(text, name); d != nil {
+		return file, hcl.Diagnostics{d}
+	}
+	var diags hcl.Diagnostics
+	if isJSON(name) {
+		file, diags = json.Parse(text, name)
+	} else {
+		file, diags = hclsyntax.ParseConfig(text, name, hcl.InitialPos)
+	}
+	return file, diags
+}
+
+// usable reports whether a body is whole in spite of its diagnostics: what the
+// parser says about repeated arguments leaves nothing out but the repetition.
+func usable(diags hcl.Diagnostics) bool {
+	for _, d := range diags {
+		if d.Severity == hcl.DiagError && d.Summary != "Attribute redefined" {
+			return false
+		}
+	}
+	return true
+}
+
+// checkText refuses what the parsers must not see.
+func checkText(text []byte, name string) *hcl.Diagnostic {
+	if !utf8.Valid(text) {
+		return notUTF8(text, name)
+	}
+	if tooDeep(text, name) {
+		return problem("File nested too deeply", fileRange(name),
+			"%s opens more than %d brackets within each other, or has thousands of operators. Write values directly.", name, maxDepth)
+	}
+	return nil
+}
+
+// notUTF8 points at the first byte that is not UTF-8.
+func notUTF8(text []byte, name string) *hcl.Diagnostic {
+	at := 0
+	for at < len(text) {
+		r, size := utf8.DecodeRune(text[at:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		at += size
+	}
+	line := bytes.LastIndexByte(text[:at], '\n') + 1
+	start := hcl.Pos{
+		Line:   bytes.Count(text[:at], []byte("\n")) + 1,
+		Column: utf8.RuneCount(text[line:at]) + 1,
+		Byte:   at,
+	}
+	end := hcl.Pos{Line: start.Line, Column: start.Column + 1, Byte: at + 1}
+	detail := "Configuration files are UTF-8 text, and the byte here is not part of such text. Save the file as UTF-8."
+	if bytes.HasPrefix(text, []byte{0xff, 0xfe}) || bytes.HasPrefix(text, []byte{0xfe, 0xff}) {
+		detail = "Configuration files are UTF-8 text; this one is UTF-16, as some editors and shells write it. Save it as UTF-8."
+	}
+	return problem("File is not UTF-8", hcl.Range{Filename: name, Start: start, End: end}, "%s", detail)
+}

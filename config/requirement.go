@@ -1,0 +1,254 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/pluginlock/plugins/addr"
+	"github.com/pluginlock/plugins/internal/text"
+)
+
+// Requirement is one plugin that a project needs. [Load] and [Decode] return
+// requirements that are valid. A host program whose configuration is not HCL
+// fills one itself and calls Check; the ranges are then zero, or point into its
+// own files.
+type Requirement struct {
+	// Name is what the host calls the plugin: a letter from a to z, then
+	// letters, digits, _ and -, at most 64 characters.
+	Name string
+	// Source is the registry and repository, as written.
+	Source string
+	// Version is the version constraint, as written.
+	Version string
+	// Protocols are the protocol versions that the host speaks with plugins of
+	// this kind; nil accepts any.
+	Protocols []int
+	// Executable says where the program lies in a foreign image. Zero for a
+	// plugin image, which declares it.
+	Executable addr.Executable
+	// Platforms are those for which the plugin exists; nil for those that the
+	// project asks for.
+	Platforms []addr.Platform
+
+	Range        hcl.Range // of the name
+	SourceRange  hcl.Range // of the source's text
+	VersionRange hcl.Range // of the constraint's text
+}
+
+// Checked is a requirement in typed and normal form.
+type Checked struct {
+	Name       string
+	Source     addr.Source
+	Constraint addr.Constraint
+	Protocols  []int // ascending
+	Executable addr.Executable
+	Platforms  []addr.Platform // in order
+	// Requirement is what was checked, for its ranges.
+	Requirement Requirement
+}
+
+// RequirementError is one reason for which a requirement is refused.
+type RequirementError struct {
+	Name      string // of the requirement
+	Attribute string // "name", "source", "version", "protocols", "executable" or "platforms"
+	Summary   string // short and fixed
+	Detail    string // what is wrong, and what to do
+	Err       error  // such as *addr.SourceError; nil where there is no more to tell
+}
+
+// Error names the plugin and tells the detail.
+func (e *RequirementError) Error() string {
+	return fmt.Sprintf("plugin %q: %s", text.Clip(e.Name), e.Detail)
+}
+
+// Unwrap returns the typed cause, if there is one.
+func (e *RequirementError) Unwrap() error { return e.Err }
+
+// Check validates r as the decoder does and returns it in typed form. The error
+// joins one [*RequirementError] for each attribute that is wrong.
+func (r Requirement) Check() (Checked, error) {
+	c := Checked{Name: r.Name, Executable: r.Executable, Requirement: r}
+	var errs []error
+	note := func(err *RequirementError) {
+		if err != nil {
+			err.Name = r.Name
+			errs = append(errs, err)
+		}
+	}
+	var err *RequirementError
+	note(checkName(r.Name))
+	c.Source, err = checkSource(r.Source)
+	note(err)
+	c.Constraint, err = checkVersion(r.Version)
+	note(err)
+	c.Protocols, err = checkProtocols(r.Protocols)
+	note(err)
+	c.Platforms, err = checkPlatforms(r.Platforms)
+	note(err)
+	note(checkExecutable(r.Executable, c.Platforms))
+	if len(errs) > 0 {
+		return Checked{}, errors.Join(errs...)
+	}
+	return c, nil
+}
+
+// checkSource parses a source.
+func checkSource(s string) (addr.Source, *RequirementError) {
+	source, err := addr.ParseSource(s)
+	if err == nil {
+		return source, nil
+	}
+	detail := sentence(err)
+	var typed *addr.SourceError
+	if errors.As(err, &typed) {
+		detail = fmt.Sprintf("The source %q %s.", text.Clip(typed.Input), typed.Reason)
+		if typed.Suggestion != "" {
+			detail += fmt.Sprintf(" Write:\n\n  %q", typed.Suggestion)
+		}
+	}
+	return addr.Source{}, &RequirementError{Attribute: "source", Summary: "Invalid plugin source", Detail: detail, Err: err}
+}
+
+// checkVersion parses a version constraint.
+func checkVersion(s string) (addr.Constraint, *RequirementError) {
+	constraint, err := addr.ParseConstraint(s)
+	if err == nil {
+		return constraint, nil
+	}
+	detail := sentence(err)
+	var typed *addr.ConstraintError
+	if errors.As(err, &typed) {
+		wrong := typed.Term
+		if wrong == "" {
+			wrong = typed.Input
+		}
+		detail = fmt.Sprintf("In the version constraint %q the part %q %s.", text.Clip(typed.Input), text.Clip(wrong), typed.Reason)
+		if wrong == strings.TrimSpace(typed.Input) {
+			detail = fmt.Sprintf("The version constraint %q %s.", text.Clip(typed.Input), typed.Reason)
+		}
+		detail += writeOneOf(typed.Suggestions)
+	}
+	return addr.Constraint{}, &RequirementError{Attribute: "version", Summary: "Invalid version constraint", Detail: detail, Err: err}
+}
+
+// writeOneOf lists texts of which one may be meant.
+func writeOneOf(suggestions []string) string {
+	switch len(suggestions) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf(" Write:\n\n  %q", suggestions[0])
+	}
+	out := " Write one of:\n"
+	for _, s := range suggestions {
+		out += fmt.Sprintf("\n  %q", s)
+	}
+	return out
+}
+
+// maxProtocol bounds protocol versions; go-plugin's begin at 1 and count up.
+const maxProtocol = 1_000_000
+
+// checkProtocols refuses what is no protocol version, and repetitions.
+func checkProtocols(protocols []int) ([]int, *RequirementError) {
+	sorted := slices.Sorted(slices.Values(protocols))
+	for i, p := range sorted {
+		switch {
+		case p < 1 || p > maxProtocol:
+			return nil, &RequirementError{Attribute: "protocols", Summary: "Invalid protocol version",
+				Detail: fmt.Sprintf("The protocol version %d is not a whole number from 1 to %d.", p, maxProtocol)}
+		case i > 0 && p == sorted[i-1]:
+			return nil, &RequirementError{Attribute: "protocols", Summary: "Protocol version listed twice",
+				Detail: fmt.Sprintf("The protocol version %d is listed twice. Delete one of the two.", p)}
+		}
+	}
+	return sorted, nil
+}
+
+// checkPlatforms normalises a list of platforms.
+func checkPlatforms(platforms []addr.Platform) ([]addr.Platform, *RequirementError) {
+	var sorted []addr.Platform
+	for _, p := range platforms {
+		normal, err := addr.ParsePlatform(p.String())
+		if err != nil {
+			return nil, &RequirementError{Attribute: "platforms", Summary: "Invalid platform", Detail: sentence(err), Err: err}
+		}
+		if slices.Contains(sorted, normal) {
+			return nil, &RequirementError{Attribute: "platforms", Summary: "Platform listed twice",
+				Detail: fmt.Sprintf("The platform %s is listed twice. Delete one of the two.", normal)}
+		}
+		sorted = append(sorted, normal)
+	}
+	slices.SortFunc(sorted, addr.Platform.Compare)
+	return sorted, nil
+}
+
+// checkExecutable refuses paths that can't lie in an image, and a map that
+// leaves out one of the requirement's platforms.
+func checkExecutable(e addr.Executable, platforms []addr.Platform) *RequirementError {
+	paths := slices.Sorted(maps.Values(e.ByPlatform))
+	if e.Path != "" {
+		paths = append(paths, e.Path)
+	}
+	for _, p := range paths {
+		if wrong := pathProblem(p); wrong != "" {
+			return &RequirementError{Attribute: "executable", Summary: "Invalid executable path", Detail: wrong}
+		}
+	}
+	if missing := uncovered(e, platforms); len(missing) > 0 {
+		return &RequirementError{Attribute: "executable", Summary: "Executable missing for a platform",
+			Detail: fmt.Sprintf("The executable has no path for %s, which the plugin's platforms name. Add one.", names(missing))}
+	}
+	return nil
+}
+
+// uncovered lists those of platforms for which a map of executables has no path.
+func uncovered(e addr.Executable, platforms []addr.Platform) []addr.Platform {
+	var missing []addr.Platform
+	for _, p := range platforms {
+		if !e.IsZero() && e.For(p) == "" {
+			missing = append(missing, p)
+		}
+	}
+	return missing
+}
+
+// maxPath is the most bytes of a path in an image; tar's own limit for a name.
+const maxPath = 255
+
+// pathProblem says why p is not the absolute, clean path of a file in an
+// image, or returns "".
+func pathProblem(p string) string {
+	shown := text.Clip(p)
+	switch {
+	case strings.ContainsFunc(p, func(r rune) bool { return r < 0x20 || r == 0x7f || r == '\ufffd' }):
+		return fmt.Sprintf("The path %q has a control character or one that is not UTF-8.", shown)
+	case strings.Contains(p, `\`):
+		return fmt.Sprintf("The path %q has a backslash. Paths in an image are written with slashes, also for Windows:\n\n  %q",
+			shown, text.Clip(path.Clean("/"+strings.ReplaceAll(p, `\`, "/"))))
+	case len(p) > maxPath:
+		return fmt.Sprintf("The path %q has %d bytes; at most %d are allowed.", shown, len(p), maxPath)
+	case path.Clean("/"+p) == "/":
+		return fmt.Sprintf("The path %q names no file. Write the path of the executable from the root of the image, such as %q.", shown, "/plugins/aws")
+	case p != path.Clean("/"+p):
+		return fmt.Sprintf("The path %q does not start at the root of the image, or has a \".\", a \"..\" or a slash too many. Write:\n\n  %q",
+			shown, text.Clip(path.Clean("/"+p)))
+	}
+	return ""
+}
+
+// sentence makes an error's text a sentence.
+func sentence(err error) string {
+	s := err.Error()
+	s = strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):]
+	if strings.HasSuffix(s, "?") {
+		return s
+	}
+	return s + "."
+}
