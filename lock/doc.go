@@ -1,0 +1,2 @@
+// Package lock reads and writes the lock file, .plugins.lock.hcl.
+package lock

@@ -1,0 +1,88 @@
+package lock
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// maxSize is the most bytes that are read: a lock of a thousand plugins for ten
+// platforms each has a sixth of it.
+const maxSize = 16 << 20
+
+// Load reads the lock file at path, and returns its bytes too, for excerpts in
+// messages. The error is a *[ParseError] where the content was refused (then
+// the bytes are there still), and matches [fs.ErrNotExist] where there is no
+// file. A symbolic link is followed; one that leads nowhere, and what is not a
+// regular file, are errors that do not match [fs.ErrNotExist].
+func Load(path string) (*File, []byte, error) {
+	if _, _, err := target(path); err != nil {
+		return nil, nil, err
+	}
+	src, err := readFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, diags := Parse(src, path)
+	if diags.HasErrors() {
+		return nil, src, &ParseError{diags}
+	}
+	return f, src, nil
+}
+
+func readFile(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the lock file: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // nothing was written
+	src, err := io.ReadAll(io.LimitReader(file, maxSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the lock file: %w", err)
+	}
+	if len(src) > maxSize {
+		return nil, fmt.Errorf("%s is no lock file: it is larger than %d MiB", path, maxSize>>20)
+	}
+	return src, nil
+}
+
+// target returns the regular file that path leads to, over symbolic links, and
+// what is known of it. Where there is nothing at path, the error matches
+// fs.ErrNotExist and the name is path itself.
+func target(path string) (string, fs.FileInfo, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return path, nil, fmt.Errorf("cannot read the lock file: %w", err)
+	}
+	name := path
+	if info.Mode()&fs.ModeSymlink != 0 {
+		if name, info, err = follow(path); err != nil {
+			return "", nil, err
+		}
+	}
+	if !info.Mode().IsRegular() {
+		return "", nil, fmt.Errorf("%s is in the place of the lock file, but is not a regular file (%s)", path, info.Mode().Type())
+	}
+	return name, info, nil
+}
+
+// follow resolves the link at path. The error of a link that leads nowhere does
+// not match fs.ErrNotExist: a caller would take it for a missing lock file and
+// write a new one, somewhere.
+func follow(path string) (string, fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		to, _ := os.Readlink(path) // only for the message
+		return "", nil, fmt.Errorf("%s is a symbolic link to %q, which does not exist", path, to)
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("cannot read the lock file: %w", err)
+	}
+	name, err := resolveLink(path)
+	if err != nil {
+		return "", nil, fmt.Errorf("cannot read the lock file: %w", err)
+	}
+	return name, info, nil
+}
