@@ -1,0 +1,98 @@
+package store
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/pluginlock/plugins/addr"
+	"github.com/pluginlock/plugins/internal/image"
+)
+
+// Document returns the raw index or manifest that was stored for source. One
+// that is there for another source is not found: a lock entry must not be
+// satisfied by what somebody else published.
+//
+// Errors: [ErrNotFound]; [*DamagedError]; [*UnsafeError].
+func (s *Store) Document(source addr.Source, digest addr.Digest) ([]byte, error) {
+	if _, err := addr.ParseDigest(digest.String()); err != nil {
+		return nil, err
+	}
+	root, err := s.open()
+	if err != nil {
+		return nil, notFound(err)
+	}
+	name := documentName(source, digest)
+	raw, err := readBounded(root, name, image.MaxDocumentSize)
+	if err != nil {
+		return nil, notFound(err)
+	}
+	if got := addr.DigestOf(raw); got != digest {
+		return nil, &DamagedError{Path: filepath.Join(s.Dir(), filepath.FromSlash(name)), Reason: fmt.Sprintf("its digest is %s", got)}
+	}
+	return raw, nil
+}
+
+// PutDocument stores a raw index or manifest for source. What is there already
+// is not written again; what is damaged is replaced.
+//
+// Errors: [*ReadOnlyError]; [*UnsafeError]; what the file system said.
+func (s *Store) PutDocument(source addr.Source, raw []byte) error {
+	if len(raw) > image.MaxDocumentSize {
+		return fmt.Errorf("a document of %d bytes is too big to be stored", len(raw))
+	}
+	digest := addr.DigestOf(raw)
+	if _, err := s.Document(source, digest); err == nil {
+		return nil
+	}
+	name := documentName(source, digest)
+	if _, err := s.create(name[:strings.LastIndexByte(name, '/')]); err != nil {
+		return err
+	}
+	return s.replace(name, raw)
+}
+
+// documentName is where a document lies. The "@" ends the source: no segment
+// of a repository is called that, so that a source and another one that
+// continues it stay apart.
+func documentName(source addr.Source, digest addr.Digest) string {
+	segments := []string{indexDir, encodeSegment(source.Host())}
+	for segment := range strings.SplitSeq(source.Path(), "/") {
+		segments = append(segments, encodeSegment(segment))
+	}
+	segments = append(segments, "@", digest.Hex()+".json")
+	return strings.Join(segments, "/")
+}
+
+// encodeSegment makes a segment of a source fit for every file system: what
+// Windows does not allow in a name (the colon of a port, the brackets of an
+// address stay clear of shells too) and names that it takes for devices are
+// written with "%" and two hexadecimal digits, which no source has.
+func encodeSegment(segment string) string {
+	var b strings.Builder
+	for i := range len(segment) {
+		c := segment[i]
+		plain := c == '.' || c == '-' || c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z'
+		if !plain || i == 0 && isDevice(segment) {
+			fmt.Fprintf(&b, "%%%02X", c)
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// isDevice reports whether Windows takes a name for a device, with whatever
+// extension.
+func isDevice(name string) bool {
+	base, _, _ := strings.Cut(name, ".")
+	switch base {
+	case "con", "prn", "aux", "nul":
+		return true
+	}
+	port, found := strings.CutPrefix(base, "com")
+	if !found {
+		port, found = strings.CutPrefix(base, "lpt")
+	}
+	return found && len(port) == 1 && port[0] >= '0' && port[0] <= '9'
+}

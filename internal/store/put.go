@@ -1,0 +1,236 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/pluginlock/plugins/addr"
+	"github.com/pluginlock/plugins/internal/extract"
+	"github.com/pluginlock/plugins/internal/store/filelock"
+	"github.com/pluginlock/plugins/internal/store/tree"
+)
+
+// Fill writes an entry's files below root, synced, and returns a record for
+// each. It is called at most once by each [Store.Put].
+type Fill func(ctx context.Context, root *os.Root) ([]extract.Record, error)
+
+// Put makes sure that the entry of key is there and is what want promises. If
+// it is not, fill makes it in a staging directory; it becomes visible by one
+// rename after everything was verified and synced. Of several that put one
+// entry at once, in this process or others, one fills and the rest wait for it.
+// Call [Store.Sync] when the last entry was put.
+//
+// Errors: fill's, as it is; [*MismatchError] where manifest or files are not
+// what was promised; [*ReadOnlyError]; [*UnsafeError]; the context's. After an
+// error the store is as before.
+func (s *Store) Put(ctx context.Context, key Key, want Want, manifest []byte, fill Fill) (*Entry, error) {
+	if err := key.check(); err != nil {
+		return nil, err
+	}
+	if got := addr.DigestOf(manifest); got != key.Manifest {
+		return nil, &MismatchError{key, "the manifest", key.Manifest, got}
+	}
+	release, err := s.lockEntry(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	entry, err := s.sound(ctx, key, want)
+	if err == nil || ctx.Err() != nil {
+		return entry, err
+	}
+	g, err := s.stage()
+	if err != nil {
+		return nil, err
+	}
+	defer g.discard()
+	s.tidy(ctx, g.root)
+	if err := s.build(ctx, g, key, want, manifest, fill); err != nil {
+		return nil, err
+	}
+	return s.publish(ctx, g, key, want)
+}
+
+// sound is Lookup and Check in one.
+func (s *Store) sound(ctx context.Context, key Key, want Want) (*Entry, error) {
+	entry, err := s.Lookup(key)
+	if err != nil {
+		return nil, err
+	}
+	if err := entry.Check(ctx, want); err != nil {
+		return nil, err
+	}
+	return entry, nil
+}
+
+// lockEntry waits until this process and goroutine are the only ones at work
+// on an entry. Where the lock cannot be had for want of a place to put it, the
+// store cannot be written either, and what follows says so.
+func (s *Store) lockEntry(ctx context.Context, key Key) (release func(), err error) {
+	unlock, err := s.names.lock(ctx, key.name())
+	if err != nil {
+		return nil, err
+	}
+	lock, err := s.acquire(ctx, key.name(), "another process to store "+key.Manifest.String(), false)
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	return func() { lock.Release(); unlock() }, nil
+}
+
+// acquire takes the file lock called name.
+func (s *Store) acquire(ctx context.Context, name, what string, shared bool) (*filelock.Lock, error) {
+	root, err := s.create(locksDir)
+	if err != nil {
+		return nil, err
+	}
+	wait := filelock.Wait{After: s.announce, Shared: shared}
+	if s.options.OnWait != nil {
+		wait.Announce = func() { s.options.OnWait(what) }
+	}
+	path := filepath.Join(root.Name(), filepath.FromSlash(locksDir), name+lockSuffix)
+	lock, err := filelock.Acquire(ctx, path, wait)
+	if err != nil {
+		return nil, s.refusal(err)
+	}
+	return lock, nil
+}
+
+// build makes the entry in g, complete and synced.
+func (s *Store) build(ctx context.Context, g *staging, key Key, want Want, manifest []byte, fill Fill) error {
+	entry := g.name + "/entry"
+	if err := g.root.MkdirAll(entry+"/"+rootDir, dirMode); err != nil {
+		return s.refusal(err)
+	}
+	root, err := g.root.OpenRoot(entry + "/" + rootDir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }() // a directory; nothing can be lost
+	written, err := fill(ctx, root)
+	if err != nil {
+		return err
+	}
+	if err := want.accept(key, written); err != nil {
+		return err
+	}
+	receipt, err := tree.Survey(ctx, root, tree.Executables(written))
+	if err != nil {
+		return fmt.Errorf("storing %s: %w", key.Manifest, err)
+	}
+	if err := receipt.Adopt(written); err != nil {
+		return fmt.Errorf("storing %s: the files are not those that were written: %w", key.Manifest, err)
+	}
+	encoded, err := receipt.Encode()
+	if err != nil {
+		return err
+	}
+	if err := writeSynced(g.root, entry+"/"+manifestFile, manifest); err != nil {
+		return err
+	}
+	if err := writeSynced(g.root, entry+"/"+receiptFile, encoded); err != nil {
+		return err
+	}
+	return syncTree(filepath.Join(g.root.Name(), filepath.FromSlash(entry)), receipt)
+}
+
+// accept is [Want.contradicts] with typed errors, for files that were fetched.
+func (w Want) accept(key Key, written []extract.Record) error {
+	if got := extract.Content(written); !w.Content.IsZero() && got != w.Content {
+		return &MismatchError{key, "the content", w.Content, got}
+	}
+	program, _ := w.program(written)
+	if !w.ExecutableDigest.IsZero() && program.Digest != w.ExecutableDigest {
+		return &MismatchError{key, "the executable " + w.Executable, w.ExecutableDigest, program.Digest}
+	}
+	if reason := w.contradicts(written); reason != "" {
+		return fmt.Errorf("storing %s: %s", key.Manifest, reason)
+	}
+	return nil
+}
+
+// syncTree syncs the directories of an entry; its files are synced already.
+func syncTree(entry string, receipt *tree.Receipt) error {
+	for _, d := range receipt.Directories {
+		if err := syncDir(filepath.Join(entry, rootDir, filepath.FromSlash(d.Path))); err != nil {
+			return err
+		}
+	}
+	return syncDir(entry)
+}
+
+// publishTries bounds how often a rename is tried against others that put the
+// same entry where locks do not work.
+const publishTries = 10
+
+// publish renames the entry into place. Where something is there already, it
+// is adopted if it is sound and moved out of the way if it is not.
+func (s *Store) publish(ctx context.Context, g *staging, key Key, want Want) (*Entry, error) {
+	if _, err := s.create(entriesDir); err != nil {
+		return nil, err
+	}
+	final := entriesDir + "/" + key.name()
+	var err error
+	for try := range publishTries {
+		if err = g.root.Rename(g.name+"/entry", final); err == nil {
+			s.touched(filepath.Join(g.root.Name(), filepath.FromSlash(entriesDir)))
+			return s.sound(ctx, key, want)
+		}
+		if _, missing := g.root.Lstat(final); missing != nil {
+			return nil, s.refusal(err)
+		}
+		if entry, soundErr := s.sound(ctx, key, want); soundErr == nil || ctx.Err() != nil {
+			return entry, soundErr
+		}
+		aside := fmt.Sprintf("%s/garbage-%d", g.name, try)
+		if moveErr := g.root.Rename(final, aside); moveErr != nil && !errors.Is(moveErr, fs.ErrNotExist) {
+			return nil, s.refusal(moveErr)
+		}
+	}
+	return nil, err
+}
+
+// Discard removes an entry, whatever it is worth. That there is none is no
+// error.
+//
+// Errors: [*ReadOnlyError]; the context's.
+func (s *Store) Discard(ctx context.Context, key Key) error {
+	if err := key.check(); err != nil {
+		return err
+	}
+	entries, err := s.openEntries()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := entries.Lstat(key.name()); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	release, err := s.lockEntry(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return s.remove(entriesDir + "/" + key.name())
+}
+
+// remove makes a name vanish at once and then deletes what was there.
+func (s *Store) remove(name string) error {
+	g, err := s.stage()
+	if err != nil {
+		return err
+	}
+	defer g.discard()
+	if err := g.root.Rename(name, g.name+"/garbage"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return s.refusal(err)
+	}
+	s.touched(filepath.Join(g.root.Name(), filepath.FromSlash(name), ".."))
+	return nil
+}

@@ -1,0 +1,145 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/pluginlock/plugins/addr"
+)
+
+// maxRoot bounds a recorded root, in bytes: a path.
+const maxRoot = 64 << 10
+
+// root is what one file below v1/roots holds.
+type root struct {
+	LockFile string `json:"lock_file"`
+}
+
+// AddRoot records that the lock file at lockPath needs entries of this store,
+// so that [Store.Prune] asks for it. What is recorded already is not written
+// again.
+//
+// Errors: [*ReadOnlyError]; [*UnsafeError]; what the file system said.
+func (s *Store) AddRoot(lockPath string) error {
+	absolute, err := filepath.Abs(lockPath)
+	if err != nil {
+		return err
+	}
+	opened, err := s.create(rootsDir)
+	if err != nil {
+		return err
+	}
+	encoded, err := json.Marshal(root{absolute})
+	if err != nil {
+		return err
+	}
+	encoded = append(encoded, '\n')
+	name := rootName(absolute)
+	if there, err := readBounded(opened, name, maxRoot); err == nil && slices.Equal(there, encoded) {
+		return nil
+	}
+	return s.replace(name, encoded)
+}
+
+// Roots lists the lock files that were recorded, in order. They may be gone.
+func (s *Store) Roots() ([]string, error) {
+	opened, err := s.open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	files, err := fs.ReadDir(opened.FS(), rootsDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var paths []string
+	for _, f := range files {
+		var r root
+		encoded, err := readBounded(opened, rootsDir+"/"+f.Name(), maxRoot)
+		if err == nil {
+			err = json.Unmarshal(encoded, &r)
+		}
+		if err != nil {
+			path := filepath.Join(s.Dir(), filepath.FromSlash(rootsDir), f.Name())
+			return nil, &DamagedError{Path: path, Reason: "it does not name a lock file", Err: err}
+		}
+		paths = append(paths, r.LockFile)
+	}
+	slices.Sort(paths)
+	return paths, nil
+}
+
+// RemoveRoot forgets a lock file. That it was not recorded is no error.
+func (s *Store) RemoveRoot(lockPath string) error {
+	absolute, err := filepath.Abs(lockPath)
+	if err != nil {
+		return err
+	}
+	opened, err := s.open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := opened.Remove(rootName(absolute)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return s.refusal(err)
+	}
+	return nil
+}
+
+func rootName(absolute string) string {
+	return fmt.Sprintf("%s/%s.json", rootsDir, addr.DigestOf([]byte(absolute)).Hex()[:32])
+}
+
+// useLock is held by all that take entries into use, shared, and by prune,
+// alone.
+const useLock = "use"
+
+// Use keeps [Store.Prune] of other processes away until release is called. A
+// run that changes what a project needs holds it from its first look-up until
+// its lock file and its root are written; without, prune could remove an old
+// entry that the run has just found. A store that cannot be written cannot be
+// pruned by way of this path either, and is used without.
+//
+// Errors: the context's, while prune runs; [*UnsafeError].
+func (s *Store) Use(ctx context.Context) (release func(), err error) {
+	lock, err := s.acquire(ctx, useLock, "another process to finish prune", true)
+	var readOnly *ReadOnlyError
+	if errors.As(err, &readOnly) {
+		return func() {}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return lock.Release, nil
+}
+
+// LockProject waits until no other run of this user changes the project whose
+// lock file is at lockPath.
+//
+// Errors: [*ReadOnlyError]; [*UnsafeError]; the context's.
+func (s *Store) LockProject(ctx context.Context, lockPath string) (release func(), err error) {
+	absolute, err := filepath.Abs(lockPath)
+	if err != nil {
+		return nil, err
+	}
+	name := "project-" + addr.DigestOf([]byte(absolute)).Hex()[:32]
+	unlock, err := s.names.lock(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := s.acquire(ctx, name, "another run to change "+absolute, false)
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	return func() { lock.Release(); unlock() }, nil
+}

@@ -1,0 +1,161 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pluginlock/plugins/internal/store/filelock"
+)
+
+// lockSuffix ends the names of lock files, also of those beside a staging
+// directory that say its maker lives.
+const lockSuffix = ".lock"
+
+// tidyAtMost bounds how many leftovers one run clears away.
+const tidyAtMost = 256
+
+// partialAge is how old an unfinished download may grow before a run of this
+// version clears it away; whoever resumes it does so in the next hours.
+const partialAge = 7 * 24 * time.Hour
+
+// staging is a directory of this process in the store's own file system. What
+// is in it when the process dies is cleared away by the next one that writes.
+type staging struct {
+	root *os.Root
+	name string // from the store's root
+	lock *filelock.Lock
+}
+
+// stage makes a staging directory. Its lock is taken before it exists, so that
+// nobody finds it without.
+func (s *Store) stage() (*staging, error) {
+	root, err := s.create(stagingDir)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		name := stagingDir + "/" + strings.ToLower(rand.Text())
+		lock, err := filelock.Try(filepath.Join(root.Name(), filepath.FromSlash(name)) + lockSuffix)
+		if err != nil {
+			return nil, s.refusal(err)
+		}
+		if lock == nil {
+			continue // somebody is clearing it away
+		}
+		if err := root.Mkdir(name, dirMode); err != nil {
+			lock.Release()
+			return nil, s.refusal(err)
+		}
+		return &staging{root, name, lock}, nil
+	}
+}
+
+// discard removes the directory with all that is still in it.
+func (g *staging) discard() {
+	_ = removeAll(g.root, g.name) // left for the next run where it fails
+	g.lock.Release()
+}
+
+// replace writes a small file and renames it onto name.
+func (s *Store) replace(name string, content []byte) error {
+	g, err := s.stage()
+	if err != nil {
+		return err
+	}
+	defer g.discard()
+	temporary := g.name + "/file"
+	if err := writeSynced(g.root, temporary, content); err != nil {
+		return s.refusal(err)
+	}
+	if err := g.root.Rename(temporary, name); err != nil {
+		return s.refusal(err)
+	}
+	s.touched(filepath.Join(g.root.Name(), filepath.FromSlash(name), ".."))
+	return nil
+}
+
+// writeSynced creates a file, which must not exist, and syncs it.
+func writeSynced(root *os.Root, name string, content []byte) error {
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// tidy clears away, once for each Store, what killed runs have left. It never
+// fails: what cannot be removed now is found again.
+func (s *Store) tidy(ctx context.Context, root *os.Root) {
+	s.tidying.Do(func() {
+		s.tidyStaging(ctx, root)
+		tidyPartial(ctx, root, time.Now().Add(-partialAge))
+	})
+}
+
+func (s *Store) tidyStaging(ctx context.Context, root *os.Root) {
+	seen := map[string]bool{}
+	for _, name := range someNames(root, stagingDir) {
+		name = strings.TrimSuffix(name, lockSuffix)
+		if seen[name] || ctx.Err() != nil {
+			continue
+		}
+		seen[name] = true
+		path := stagingDir + "/" + name
+		lock, err := filelock.Try(filepath.Join(root.Name(), filepath.FromSlash(path)) + lockSuffix)
+		if err != nil || lock == nil {
+			continue // in use
+		}
+		if lock.Supported() {
+			_ = removeAll(root, path)
+		}
+		lock.Release()
+	}
+}
+
+// tidyPartial removes unfinished downloads that were last written before limit.
+func tidyPartial(ctx context.Context, root *os.Root, limit time.Time) {
+	for _, name := range someNames(root, partialDir) {
+		path := partialDir + "/" + name
+		info, err := root.Lstat(path)
+		if err == nil && info.ModTime().Before(limit) && ctx.Err() == nil {
+			_ = removeAll(root, path)
+		}
+	}
+}
+
+// someNames lists at most tidyAtMost names of a directory.
+func someNames(root *os.Root, dir string) []string {
+	f, err := root.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }() // only read from
+	names, _ := f.Readdirnames(tidyAtMost)
+	return names
+}
+
+// removeAll also removes directories that their mode protects: garbage may
+// have any.
+func removeAll(root *os.Root, name string) error {
+	err := root.RemoveAll(name)
+	if err == nil {
+		return nil
+	}
+	_ = fs.WalkDir(root.FS(), name, func(path string, d fs.DirEntry, _ error) error {
+		if d != nil && d.IsDir() {
+			_ = root.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return root.RemoveAll(name)
+}
