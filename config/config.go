@@ -143,8 +143,8 @@ func (l *loader) mergeEntries() {
 	for _, e := range merged {
 		if missing := uncovered(e.Executable, l.config.Platforms); len(e.Platforms) == 0 && len(missing) > 0 {
 			l.diags = append(l.diags, problem("Executable missing for a platform", e.executableRange,
-				"The executable of plugin %q has no path for %s, which the platforms of the plugins block ask for. "+
-					"Add a path, or give the plugin platforms of its own.", e.Name, names(missing)))
+				"The executable of plugin %s has no path for %s, which the platforms of the plugins block ask for. "+
+					"Add a path, or give the plugin platforms of its own.", quote(e.Name), names(missing)))
 		}
 		l.config.Requirements = append(l.config.Requirements, e.Requirement)
 	}

@@ -144,8 +144,8 @@ func merge(entries []entry) ([]entry, hcl.Diagnostics) {
 		first := merged[at]
 		if differs := differences(first.Requirement, e.Requirement); len(differs) > 0 {
 			diags = append(diags, problem("Plugin required twice", e.Range,
-				"Plugin %q is required at %s already, with other values of %s. Delete one of the two, or give one another name.",
-				e.Name, first.Range, list(differs)))
+				"Plugin %s is required at %s already, with other values of %s. Delete one of the two, or give one another name.",
+				quote(e.Name), first.Range, list(differs)))
 		}
 	}
 	return merged, diags

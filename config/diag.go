@@ -8,6 +8,8 @@ import (
 
 	"github.com/agext/levenshtein"
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/pluginlock/plugins/internal/text"
 )
 
 // problem makes an error that points at rng.
@@ -71,6 +73,12 @@ func didYouMean(suggestion string) string {
 		return ""
 	}
 	return fmt.Sprintf(" Did you mean %q?", suggestion)
+}
+
+// quote shows foreign text: escaped once, cut where it is too long, and unable
+// to end the quotation itself.
+func quote(s string) string {
+	return `"` + strings.ReplaceAll(text.Clip(s), `"`, `\"`) + `"`
 }
 
 // list joins names as prose does: "a", "a and b", "a, b and c".

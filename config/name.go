@@ -3,8 +3,6 @@ package config
 import (
 	"fmt"
 	"strings"
-
-	"github.com/pluginlock/plugins/internal/text"
 )
 
 // maxName is the most characters of a plugin's name.
@@ -23,7 +21,7 @@ func CheckName(name string) error {
 }
 
 func checkName(name string) *RequirementError {
-	shown := text.Clip(name)
+	shown := quote(name)
 	refuse := func(format string, args ...any) *RequirementError {
 		return &RequirementError{Attribute: "name", Summary: "Invalid plugin name", Detail: fmt.Sprintf(format, args...)}
 	}
@@ -31,12 +29,12 @@ func checkName(name string) *RequirementError {
 	case name == "":
 		return refuse("A plugin needs a name, such as %q.", "aws")
 	case len(name) > maxName:
-		return refuse("The name %q has %d characters; at most %d are allowed, because names become file names.", shown, len(name), maxName)
+		return refuse("The name %s has %d characters; at most %d are allowed, because names become file names.", shown, len(name), maxName)
 	case !matchesName(name):
-		return refuse("The name %q becomes a file name, so it must be a letter from a to z, then letters, digits, _ or -.%s",
+		return refuse("The name %s becomes a file name, so it must be a letter from a to z, then letters, digits, _ or -.%s",
 			shown, didYouMean(repairName(name)))
 	case isDeviceName(name):
-		return refuse("The name %q is kept for a device by Windows and can't be a file name there. Choose another, such as %q.", shown, name+"-plugin")
+		return refuse("The name %s is kept for a device by Windows and can't be a file name there. Choose another, such as %q.", shown, name+"-plugin")
 	}
 	return nil
 }

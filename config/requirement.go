@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/pluginlock/plugins/addr"
-	"github.com/pluginlock/plugins/internal/text"
 )
 
 // Requirement is one plugin that a project needs. [Load] and [Decode] return
@@ -64,7 +62,7 @@ type RequirementError struct {
 
 // Error names the plugin and tells the detail.
 func (e *RequirementError) Error() string {
-	return fmt.Sprintf("plugin %q: %s", text.Clip(e.Name), e.Detail)
+	return fmt.Sprintf("plugin %s: %s", quote(e.Name), e.Detail)
 }
 
 // Unwrap returns the typed cause, if there is one.
@@ -73,7 +71,7 @@ func (e *RequirementError) Unwrap() error { return e.Err }
 // Check validates r as the decoder does and returns it in typed form. The error
 // joins one [*RequirementError] for each attribute that is wrong.
 func (r Requirement) Check() (Checked, error) {
-	c := Checked{Name: r.Name, Executable: r.Executable, Requirement: r}
+	c := Checked{Name: r.Name, Requirement: r}
 	var errs []error
 	note := func(err *RequirementError) {
 		if err != nil {
@@ -91,7 +89,8 @@ func (r Requirement) Check() (Checked, error) {
 	note(err)
 	c.Platforms, err = checkPlatforms(r.Platforms)
 	note(err)
-	note(checkExecutable(r.Executable, c.Platforms))
+	c.Executable, err = checkExecutable(r.Executable, c.Platforms)
+	note(err)
 	if len(errs) > 0 {
 		return Checked{}, errors.Join(errs...)
 	}
@@ -104,15 +103,21 @@ func checkSource(s string) (addr.Source, *RequirementError) {
 	if err == nil {
 		return source, nil
 	}
-	detail := sentence(err)
-	var typed *addr.SourceError
-	if errors.As(err, &typed) {
-		detail = fmt.Sprintf("The source %q %s.", text.Clip(typed.Input), typed.Reason)
-		if typed.Suggestion != "" {
-			detail += fmt.Sprintf(" Write:\n\n  %q", typed.Suggestion)
-		}
-	}
+	detail := sourceDetail("source", err)
 	return addr.Source{}, &RequirementError{Attribute: "source", Summary: "Invalid plugin source", Detail: detail, Err: err}
+}
+
+// sourceDetail explains why a source, or a prefix of sources, is refused.
+func sourceDetail(what string, err error) string {
+	var typed *addr.SourceError
+	if !errors.As(err, &typed) {
+		return sentence(err)
+	}
+	detail := fmt.Sprintf("The %s %s %s.", what, quote(typed.Input), typed.Reason)
+	if typed.Suggestion != "" {
+		detail += fmt.Sprintf(" Write:\n\n  %q", typed.Suggestion)
+	}
+	return detail
 }
 
 // checkVersion parses a version constraint.
@@ -121,20 +126,22 @@ func checkVersion(s string) (addr.Constraint, *RequirementError) {
 	if err == nil {
 		return constraint, nil
 	}
-	detail := sentence(err)
-	var typed *addr.ConstraintError
-	if errors.As(err, &typed) {
-		wrong := typed.Term
-		if wrong == "" {
-			wrong = typed.Input
-		}
-		detail = fmt.Sprintf("In the version constraint %q the part %q %s.", text.Clip(typed.Input), text.Clip(wrong), typed.Reason)
-		if wrong == strings.TrimSpace(typed.Input) {
-			detail = fmt.Sprintf("The version constraint %q %s.", text.Clip(typed.Input), typed.Reason)
-		}
-		detail += writeOneOf(typed.Suggestions)
-	}
+	detail := constraintDetail(err)
 	return addr.Constraint{}, &RequirementError{Attribute: "version", Summary: "Invalid version constraint", Detail: detail, Err: err}
+}
+
+// constraintDetail explains why a version constraint is refused.
+func constraintDetail(err error) string {
+	var typed *addr.ConstraintError
+	if !errors.As(err, &typed) {
+		return sentence(err)
+	}
+	whole, wrong := quote(typed.Input), quote(typed.Term)
+	detail := fmt.Sprintf("The version constraint %s %s.", whole, typed.Reason)
+	if typed.Term != strings.TrimSpace(typed.Input) {
+		detail = fmt.Sprintf("In the version constraint %s the part %s %s.", whole, wrong, typed.Reason)
+	}
+	return detail + writeOneOf(typed.Suggestions)
 }
 
 // writeOneOf lists texts of which one may be meant.
@@ -190,22 +197,39 @@ func checkPlatforms(platforms []addr.Platform) ([]addr.Platform, *RequirementErr
 }
 
 // checkExecutable refuses paths that can't lie in an image, and a map that
-// leaves out one of the requirement's platforms.
-func checkExecutable(e addr.Executable, platforms []addr.Platform) *RequirementError {
-	paths := slices.Sorted(maps.Values(e.ByPlatform))
-	if e.Path != "" {
-		paths = append(paths, e.Path)
+// leaves out one of the requirement's platforms. It normalises the map's keys.
+func checkExecutable(e addr.Executable, platforms []addr.Platform) (addr.Executable, *RequirementError) {
+	refuse := func(summary, detail string) (addr.Executable, *RequirementError) {
+		return addr.Executable{}, &RequirementError{Attribute: "executable", Summary: summary, Detail: detail}
 	}
-	for _, p := range paths {
-		if wrong := pathProblem(p); wrong != "" {
-			return &RequirementError{Attribute: "executable", Summary: "Invalid executable path", Detail: wrong}
+	if e.IsZero() {
+		return addr.Executable{}, nil
+	}
+	keys := e.Platforms()
+	normal, err := checkPlatforms(keys)
+	switch {
+	case err != nil:
+		return refuse(err.Summary, err.Detail)
+	case e.Path != "" && e.ByPlatform != nil:
+		return refuse("Invalid executable path", "The executable has one path for all platforms and also paths by platform. Leave out one of the two.")
+	case e.Path != "":
+		if wrong := pathProblem(e.Path); wrong != "" {
+			return refuse("Invalid executable path", wrong)
 		}
+		return e, nil
 	}
-	if missing := uncovered(e, platforms); len(missing) > 0 {
-		return &RequirementError{Attribute: "executable", Summary: "Executable missing for a platform",
-			Detail: fmt.Sprintf("The executable has no path for %s, which the plugin's platforms name. Add one.", names(missing))}
+	checked := addr.Executable{ByPlatform: make(map[addr.Platform]string, len(normal))}
+	for _, p := range keys {
+		if wrong := pathProblem(e.ByPlatform[p]); wrong != "" {
+			return refuse("Invalid executable path", wrong)
+		}
+		checked.ByPlatform[p.Normalize()] = e.ByPlatform[p]
 	}
-	return nil
+	if missing := uncovered(checked, platforms); len(missing) > 0 {
+		return refuse("Executable missing for a platform",
+			fmt.Sprintf("The executable has no path for %s, which the plugin's platforms name. Add one.", names(missing)))
+	}
+	return checked, nil
 }
 
 // uncovered lists those of platforms for which a map of executables has no path.
@@ -225,20 +249,20 @@ const maxPath = 255
 // pathProblem says why p is not the absolute, clean path of a file in an
 // image, or returns "".
 func pathProblem(p string) string {
-	shown := text.Clip(p)
+	shown := quote(p)
 	switch {
 	case strings.ContainsFunc(p, func(r rune) bool { return r < 0x20 || r == 0x7f || r == '\ufffd' }):
-		return fmt.Sprintf("The path %q has a control character or one that is not UTF-8.", shown)
+		return fmt.Sprintf("The path %s has a control character or one that is not UTF-8.", shown)
 	case strings.Contains(p, `\`):
-		return fmt.Sprintf("The path %q has a backslash. Paths in an image are written with slashes, also for Windows:\n\n  %q",
-			shown, text.Clip(path.Clean("/"+strings.ReplaceAll(p, `\`, "/"))))
+		return fmt.Sprintf("The path %s has a backslash. Paths in an image are written with slashes, also for Windows:\n\n  %s",
+			shown, quote(path.Clean("/"+strings.ReplaceAll(p, `\`, "/"))))
 	case len(p) > maxPath:
-		return fmt.Sprintf("The path %q has %d bytes; at most %d are allowed.", shown, len(p), maxPath)
+		return fmt.Sprintf("The path %s has %d bytes; at most %d are allowed.", shown, len(p), maxPath)
 	case path.Clean("/"+p) == "/":
-		return fmt.Sprintf("The path %q names no file. Write the path of the executable from the root of the image, such as %q.", shown, "/plugins/aws")
+		return fmt.Sprintf("The path %s names no file. Write the path of the executable from the root of the image, such as %q.", shown, "/plugins/aws")
 	case p != path.Clean("/"+p):
-		return fmt.Sprintf("The path %q does not start at the root of the image, or has a \".\", a \"..\" or a slash too many. Write:\n\n  %q",
-			shown, text.Clip(path.Clean("/"+p)))
+		return fmt.Sprintf("The path %s does not start at the root of the image, or has a \".\", a \"..\" or a slash too many. Write:\n\n  %s",
+			shown, quote(path.Clean("/"+p)))
 	}
 	return ""
 }
