@@ -177,7 +177,7 @@ func halfConflict(lines [][]byte, diags hcl.Diagnostics, filename string) *hcl.D
 			Summary:  "Incomplete merge conflict",
 			Detail: detail("Line %d of %s is a conflict marker of git, but the markers that belong to it are gone, so the two sides "+
 				"cannot be told apart. While the merge is not yet committed, this writes all markers again:\n\n  git checkout --merge -- %s",
-				n+1, filepath.Base(filename), filepath.Base(filename)),
+				n+1, filepath.Base(filename), filename),
 			Subject: lineRange(lines, n, filename),
 		}
 	}

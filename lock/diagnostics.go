@@ -42,8 +42,12 @@ func IsNewerFormat(diags hcl.Diagnostics) bool {
 // refusal is the Extra of a diagnostic that refuses the file as a whole.
 type refusal struct{ reason error }
 
-// restore is what to do about an entry that cannot be read.
-const restore = "Restore the file from version control, or delete this entry and have it resolved anew with:\n\n  plugins init"
+// What to do about an entry, a file, or a part that cannot be read.
+const (
+	restore     = "Restore the file from version control, or delete this entry and have it resolved anew with:\n\n  plugins init"
+	restoreFile = "Restore the file from version control, or delete it and write a new one with:\n\n  plugins lock"
+	deleteIt    = "Delete it, or restore the file from version control."
+)
 
 func detail(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 

@@ -101,7 +101,7 @@ func (r *reader) readSource(block *hclsyntax.Block) addr.Source {
 	}
 	source, err := addr.ParseSource(s)
 	if err != nil {
-		r.refuse(at, "Invalid source", "%s. %s", upperFirst(err.Error()), restore)
+		r.refuse(at, "Invalid source", "%s %s", sentence(err), restore)
 		return addr.Source{}
 	}
 	r.normal(at, "source", s, source.String())
@@ -115,7 +115,7 @@ func (r *reader) readVersion(block *hclsyntax.Block) addr.Version {
 	}
 	version, err := addr.ParseVersion(s)
 	if err != nil {
-		r.refuse(at, "Invalid version", "%s. %s", upperFirst(err.Error()), restore)
+		r.refuse(at, "Invalid version", "%s %s", sentence(err), restore)
 	}
 	return version
 }
@@ -150,7 +150,7 @@ func (r *reader) readDigest(block *hclsyntax.Block, name string) addr.Digest {
 	}
 	digest, err := addr.ParseDigest(s)
 	if err != nil {
-		r.refuse(at, "Invalid digest", "%s. %s", upperFirst(err.Error()), restore)
+		r.refuse(at, "Invalid digest", "%s %s", sentence(err), restore)
 	}
 	return digest
 }
@@ -198,9 +198,9 @@ func checkPath(p string) string {
 	case !strings.HasPrefix(p, "/"):
 		return "it must begin with a slash"
 	case p == "/" || path.Clean(p) != p:
-		return "it must name a file, without empty segments, . and .."
-	case strings.Contains(p, `\`) || strings.ContainsFunc(p, unicode.IsControl):
-		return "it holds a backslash or a control character"
+		return `it must name a file, without empty segments, "." and ".."`
+	case strings.ContainsFunc(p, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' || r == unicode.ReplacementChar }):
+		return "it holds a backslash, a control character, or one that is not UTF-8"
 	}
 	return ""
 }
@@ -240,7 +240,7 @@ func (r *reader) platforms(block *hclsyntax.Block, x addr.Executable) []Platform
 func (r *reader) platform(at hcl.Range, s string) (addr.Platform, bool) {
 	p, err := addr.ParsePlatform(s)
 	if err != nil {
-		r.refuse(at, "Invalid platform", "%s. %s", upperFirst(err.Error()), restore)
+		r.refuse(at, "Invalid platform", "%s %s", sentence(err), restore)
 		return addr.Platform{}, false
 	}
 	return p, r.normal(at, "platform", s, p.String())

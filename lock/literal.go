@@ -99,7 +99,7 @@ func (r *reader) normal(at hcl.Range, what, written, parsed string) bool {
 	return false
 }
 
-// suggest offers the name that was probably meant.
+// suggest ends a sentence about name, with what was probably meant instead.
 func suggest(name string, known []string) string {
 	nearest, distance := "", 3
 	for _, k := range known {
@@ -108,7 +108,7 @@ func suggest(name string, known []string) string {
 		}
 	}
 	if nearest == "" {
-		return ""
+		return "."
 	}
 	return "; did you mean " + strconv.Quote(nearest) + "?"
 }
@@ -116,3 +116,12 @@ func suggest(name string, known []string) string {
 func contains(names []string, name string) bool { return slices.Contains(names, name) }
 
 func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// sentence makes one of an error's text.
+func sentence(err error) string {
+	s := upperFirst(err.Error())
+	if !strings.HasSuffix(s, "?") {
+		s += "."
+	}
+	return s
+}

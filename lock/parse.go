@@ -36,6 +36,9 @@ func Parse(src []byte, filename string) (*File, hcl.Diagnostics) {
 	if d := halfConflict(lines, diags, filename); d != nil {
 		return nil, hcl.Diagnostics{d}
 	}
+	for _, d := range diags {
+		d.Detail += " " + restoreFile
+	}
 	if !complete(diags) {
 		return nil, unite(diags)
 	}
@@ -55,35 +58,6 @@ func complete(diags hcl.Diagnostics) bool {
 		}
 	}
 	return true
-}
-
-// checkNesting refuses what is nested so deeply that the parser, which calls
-// itself for each level, would use up the stack: that cannot be recovered from.
-func checkNesting(src []byte, filename string) *hcl.Diagnostic {
-	const limit = 100 // a lock file needs 3
-	tokens, _ := hclsyntax.LexConfig(src, filename, hcl.InitialPos)
-	depth, operators := 0, 0
-	for _, t := range tokens {
-		switch t.Type {
-		case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenOQuote,
-			hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
-			depth++
-		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenCQuote,
-			hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:
-			depth--
-		case hclsyntax.TokenBang, hclsyntax.TokenMinus, hclsyntax.TokenQuestion:
-			operators++
-		}
-		if depth > limit || operators > limit {
-			return &hcl.Diagnostic{
-				Severity: hcl.DiagError,
-				Summary:  "Not a lock file",
-				Detail:   detail("This is nested deeper than anything in a lock file. %s", restore),
-				Subject:  t.Range.Ptr(),
-			}
-		}
-	}
-	return nil
 }
 
 // reader collects what is wrong while it decodes.
@@ -157,11 +131,11 @@ func (r *reader) format(body *hclsyntax.Body) {
 	case !ok:
 		start := hcl.Range{Filename: r.filename, Start: hcl.InitialPos, End: hcl.InitialPos}
 		r.refuse(start, "Missing lock_format",
-			"Every lock file begins with `lock_format = %d`. Restore the file from version control, or delete it and write a new one with:\n\n  plugins lock", Format)
+			"Every lock file begins with `lock_format = %d`. %s", Format, restoreFile)
 	case r.source(attr.Expr) != strconv.Itoa(Format):
 		r.refuse(attr.Expr.Range(), "Invalid lock_format",
-			"%s is not a format of lock files: this tool knows %d, written as that number. Restore the file from version control, or delete it and write a new one with:\n\n  plugins lock",
-			text.Clip(r.source(attr.Expr)), Format)
+			"%s is not a format of lock files: this tool knows %d, written as that number. %s",
+			text.Clip(r.source(attr.Expr)), Format, restoreFile)
 	}
 }
 
@@ -169,12 +143,12 @@ func (r *reader) format(body *hclsyntax.Body) {
 func (r *reader) onlyKnown(body *hclsyntax.Body, where string, attributes, blocks []string) {
 	for name, attr := range body.Attributes {
 		if !contains(attributes, name) {
-			r.refuse(attr.NameRange, "Unknown attribute", "%s has no attribute %q%s.", upperFirst(where), text.Clip(name), suggest(name, attributes))
+			r.refuse(attr.NameRange, "Unknown attribute", "%s has no attribute %q%s %s", upperFirst(where), text.Clip(name), suggest(name, attributes), deleteIt)
 		}
 	}
 	for _, block := range body.Blocks {
 		if !contains(blocks, block.Type) {
-			r.refuse(block.TypeRange, "Unknown block", "%s has no block %q%s.", upperFirst(where), text.Clip(block.Type), suggest(block.Type, blocks))
+			r.refuse(block.TypeRange, "Unknown block", "%s has no block %q%s %s", upperFirst(where), text.Clip(block.Type), suggest(block.Type, blocks), deleteIt)
 		}
 	}
 }

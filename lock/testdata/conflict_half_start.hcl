@@ -1,0 +1,15 @@
+# ERROR: 5:1 Incomplete merge conflict
+
+lock_format = 1
+
+<<<<<<< HEAD
+plugin "aws" {
+  source  = "registry.example.com/fleeting/aws"
+  version = "1.4.2"
+  digest  = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+  platform "linux/amd64" {
+    manifest          = "sha256:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+    executable_digest = "sha256:cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc"
+  }
+}
