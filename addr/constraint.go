@@ -20,15 +20,15 @@ type Constraint struct {
 // ConstraintError is why a text is no constraint.
 type ConstraintError struct {
 	Input       string   // the whole text
-	Term        string   // the part that is wrong
-	Reason      string   // a clause that follows the quoted term: "needs three numbers"
+	Term        string   // the part that is wrong; "" where a term is missing
+	Reason      string   // a clause that follows the quoted term: "needs all three numbers"
 	Suggestions []string // whole constraints, each valid, that may be what was meant
 }
 
 // Error names the text, the term in it, the reason and the suggestions.
 func (e *ConstraintError) Error() string {
 	subject := quote(e.Input)
-	if e.Term != strings.Trim(e.Input, blanks) {
+	if e.Term != "" && e.Term != strings.Trim(e.Input, blanks) {
 		subject += ": " + quote(e.Term)
 	}
 	message := fmt.Sprintf("version constraint %s %s", subject, e.Reason)
@@ -172,12 +172,26 @@ func (c Constraint) Judge(v Version) Verdict {
 			return Outside
 		}
 	}
-	named := func(by func(term) bool) bool { return slices.ContainsFunc(c.terms, by) }
-	if v.build != "" && !named(func(t term) bool { return t.op == equal && t.version == v }) {
+	if v.build != "" && !c.namesBuild(v) {
 		return Build
 	}
-	if v.prerelease != "" && !named(func(t term) bool { return t.optsIn(v) }) {
+	if v.prerelease != "" && !slices.ContainsFunc(c.terms, func(t term) bool { return t.optsIn(v) }) {
 		return Prerelease
 	}
 	return Admitted
+}
+
+// namesBuild reports whether there are exact terms and all of them name the
+// build that v is.
+func (c Constraint) namesBuild(v Version) bool {
+	named := false
+	for _, t := range c.terms {
+		if t.op == equal {
+			if t.version != v {
+				return false
+			}
+			named = true
+		}
+	}
+	return named
 }

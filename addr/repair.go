@@ -13,7 +13,7 @@ import (
 func misspelt(whole, sign, text string, known bool) *problem {
 	switch {
 	case whole == "":
-		return &problem{reason: "is empty; there is a comma too many, or a term is missing"}
+		return &problem{reason: "has an empty term; there is a comma too many, or a term is missing"}
 	case strings.Contains(whole, "||"):
 		return &problem{reason: `has alternatives; only "and" can be said, by a comma`}
 	case !known:
@@ -24,14 +24,17 @@ func misspelt(whole, sign, text string, known bool) *problem {
 		return &problem{"has a blank inside a version; terms are separated by commas", valid(insertCommas(whole))}
 	case text[0] == 'v' || text[0] == 'V':
 		if len(text) > 1 && text[1] >= '0' && text[1] <= '9' {
-			return &problem{"has a v before the version; tags may have one, constraints have none", valid(sign + " " + text[1:])}
+			return &problem{"has a v before the version; tags may have one, constraints are written without", valid(sign + " " + text[1:])}
 		}
 	}
+	if head, build, found := strings.Cut(text, "_"); found && !strings.Contains(text, "+") {
+		return &problem{"writes build metadata as a tag does; a version has a plus sign", valid(sign + " " + head + "+" + build)}
+	}
 	if text == "latest" {
-		return &problem{`is not a version; ">= 0.0.0" accepts every release`, valid(repairWildcard(sign, ""))}
+		return &problem{"is a tag that moves, not a version", valid(repairWildcard(sign, ""))}
 	}
 	if numbers, isWildcard := wildcard(text); isWildcard {
-		return &problem{"has a wildcard; what it means is said with ~> or >=", valid(repairWildcard(sign, numbers))}
+		return &problem{"has a wildcard; ranges are written with ~> or >=", valid(repairWildcard(sign, numbers))}
 	}
 	return nil
 }
@@ -129,12 +132,9 @@ func repairWildcard(sign, numbers string) string {
 	return "~> " + numbers + ".0"
 }
 
-// repairVersion gives a version with an underscore its plus, strips leading
-// zeros and fills in the numbers that a pre-release needs.
+// repairVersion strips leading zeros and fills in the numbers that a
+// pre-release needs.
 func repairVersion(sign, text string) string {
-	if head, build, found := strings.Cut(text, "_"); found && !strings.Contains(text, "+") {
-		return sign + " " + head + "+" + build
-	}
 	end := strings.IndexAny(text, "-+")
 	if end < 0 {
 		end = len(text)
