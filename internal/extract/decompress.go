@@ -215,19 +215,18 @@ func (s *stream) verdict(err error, after string) error {
 }
 
 func (s *source) verdict(err error, after string) error {
-	archive, ok := errors.AsType[*ArchiveError](err)
-	if !ok && KindOf(err) != KindNone {
-		return err
-	}
-	if s.err == nil {
+	kind := KindOf(err)
+	if s.err == nil && (kind == KindNone || kind == KindArchive || kind == KindSize) {
 		_, _ = io.Copy(io.Discard, s) // its error is in s.err
 	}
 	if s.err != nil {
 		return s.err
 	}
-	if !ok {
-		archive = &ArchiveError{Reason: "the layer is not a whole archive", Err: err}
+	if kind == KindNone {
+		return &ArchiveError{Reason: "the layer is not a whole archive", After: after, Err: err}
 	}
-	archive.After = after
-	return archive
+	if archive, ok := errors.AsType[*ArchiveError](err); ok {
+		archive.After = after
+	}
+	return err
 }

@@ -84,5 +84,6 @@ const (
 	limitDepth     = "directories in a path"
 	limitRatio     = "unpacked bytes for each packed one"
 	limitWindow    = "bytes of memory for a zstd window"
+	limitIndex     = "bytes of memory for the names in an image"
 	limitUnpacked  = "unpacked bytes"
 )

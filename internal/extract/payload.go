@@ -153,12 +153,20 @@ func checkHeader(h *tar.Header) error {
 	default:
 		return refuse(KindType, h.Name, "has the unknown type %q", h.Typeflag)
 	}
-	for key := range h.PAXRecords {
-		if strings.HasPrefix(key, "GNU.sparse.") {
-			return refuse(KindType, h.Name, "is a sparse file")
-		}
+	if isSparse(h) {
+		return refuse(KindType, h.Name, "is a sparse file")
 	}
 	return nil
+}
+
+// isSparse reports whether a regular file is a sparse one in a PAX format.
+func isSparse(h *tar.Header) bool {
+	for key := range h.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return false
 }
 
 // checkPlace holds a payload to its one directory.
@@ -227,13 +235,18 @@ func (u *unpacker) file(h *tar.Header, components []string, content io.Reader) e
 	}
 	r := Record{Path: u.tree.path(id), Size: h.Size, Executable: h.Mode&0o111 != 0}
 	if r.Digest, err = u.to.file(r.Path, content, h.Size, r.Executable); err != nil {
-		if errors.Is(err, io.ErrUnexpectedEOF) && u.in.src.err == nil {
-			err = &readError{refuse(KindSize, h.Name, "is shorter than the %d bytes its header says", h.Size)}
-		}
-		return err
+		return shortened(err, h)
 	}
 	u.records = append(u.records, r)
 	return nil
+}
+
+// shortened names the entry whose content ends before its header says so.
+func shortened(err error, h *tar.Header) error {
+	if read, ok := errors.AsType[*readError](err); ok && errors.Is(err, io.ErrUnexpectedEOF) {
+		read.err = refuse(KindSize, h.Name, "is shorter than the %d bytes its header says", h.Size)
+	}
+	return err
 }
 
 // hardLink makes a copy of an earlier file.

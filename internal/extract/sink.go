@@ -40,6 +40,9 @@ func move(w io.Writer, r io.Reader, size int64) (addr.Digest, error) {
 	for left := size; left > 0; {
 		chunk := (*buffer)[:min(left, int64(len(*buffer)))]
 		n, err := io.ReadFull(r, chunk)
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
 		if err != nil {
 			return "", &readError{err}
 		}

@@ -1,0 +1,78 @@
+package extract
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/agext/levenshtein"
+
+	"github.com/pluginlock/plugins/internal/text"
+)
+
+// NotFoundError means that a foreign image does not have the program.
+type NotFoundError struct {
+	Names     []string // the paths that were looked for, absolute
+	Directory string   // the deepest directory on the way that exists, absolute
+	Missing   string   // what it has not, or has as something else than is needed
+	Similar   []string // names in Directory, the nearest first, at most five, escaped
+	Layers    int      // that were read; lower ones could not have changed the answer
+}
+
+func (e *NotFoundError) Error() string {
+	var names []string
+	for _, n := range e.Names {
+		names = append(names, fmt.Sprintf("%q", text.Clip(n)))
+	}
+	message := fmt.Sprintf("the image has no file %s: its directory %q has no usable %q",
+		strings.Join(names, " or "), text.Clip(e.Directory), text.Clip(e.Missing))
+	if len(e.Similar) == 0 {
+		return message
+	}
+	return message + ", but " + strings.Join(e.Similar, ", ")
+}
+
+const maxSimilar = 5
+
+func (s *search) notFound() error {
+	end := s.view.resolve(s.wanted[0])
+	e := &NotFoundError{Directory: "/" + end.dir, Layers: len(s.view.layers)}
+	for _, w := range s.wanted {
+		e.Names = append(e.Names, "/"+w)
+	}
+	missing := strings.TrimPrefix(strings.TrimPrefix(end.path, end.dir), "/")
+	e.Missing, _, _ = strings.Cut(missing, "/")
+	if e.Missing == "" { // a directory stands where the file should
+		e.Directory, e.Missing = path.Split("/" + end.path)
+	}
+	e.Similar = s.view.similar(end.dir, e.Missing)
+	return e
+}
+
+// similar lists what the image shows in a directory, the nearest names first.
+func (v *view) similar(dir, name string) []string {
+	seen := map[string]int{}
+	for _, l := range v.layers {
+		for p := range l.entries {
+			base := path.Base(p)
+			if parent := strings.TrimSuffix(strings.TrimSuffix(p, base), "/"); parent != dir || len(base) > MaxComponentBytes {
+				continue
+			}
+			if _, _, o, _ := v.lookup(p, 0); o == found {
+				seen[base] = levenshtein.Distance(base, name, nil)
+			}
+		}
+	}
+	var names []string
+	for n := range seen {
+		names = append(names, n)
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(seen[a]-seen[b], strings.Compare(a, b)) })
+	names = names[:min(len(names), maxSimilar)]
+	for i, n := range names {
+		names[i] = fmt.Sprintf("%q", text.Clip(n))
+	}
+	return names
+}

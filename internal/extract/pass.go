@@ -1,0 +1,130 @@
+package extract
+
+import (
+	"archive/tar"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/pluginlock/plugins/internal/text"
+)
+
+const (
+	// maxGuesses bounds how often one layer may change where a program is
+	// thought to be; what is missed is found by reading the layer again.
+	maxGuesses = 256
+	// maxIndexBytes bounds the memory for the names of an image's files.
+	maxIndexBytes = 64 << 20
+)
+
+// pass is one reading of one foreign layer. It notes the layer's entries in the
+// view if asked to, and writes the file that guess names, the last of that name.
+type pass struct {
+	*search
+	index   bool
+	guess   func() (wanted, file string)
+	in      *stream
+	taken   *capture
+	entries int
+	guesses int
+	last    string // the entry last read, escaped
+}
+
+// capture is a file that was written because it may turn out to be the program.
+// Its record's path is the wanted name.
+type capture struct {
+	path   string // in its layer
+	stale  bool   // a later entry stands in its place
+	record Record
+}
+
+func (c *capture) is(wanted, file string) bool {
+	return c != nil && !c.stale && c.record.Path == wanted && c.path == file
+}
+
+func (p *pass) run() error {
+	wanted, file := p.guess()
+	archive := tar.NewReader(p.in)
+	for {
+		h, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil && !errors.Is(err, tar.ErrInsecurePath) { // names are judged by our own rules
+			return &readError{err}
+		}
+		p.last = text.Clip(h.Name)
+		if p.entries++; p.entries > p.lim.LayerEntries {
+			return exceeds(limitEntries, int64(p.lim.LayerEntries), h.Name)
+		}
+		name, ok := p.view.name(h.Name)
+		if !ok {
+			continue
+		}
+		if p.note(name, h) && leadsTo(file, name) && p.guesses < maxGuesses {
+			p.guesses++
+			wanted, file = p.guess()
+		}
+		if err := p.consider(h, name, wanted, file, archive); err != nil {
+			return err
+		}
+		if p.view.cost > maxIndexBytes {
+			return exceeds(limitIndex, maxIndexBytes, h.Name)
+		}
+	}
+	if err := p.in.drain(-1); err != nil {
+		return &readError{err}
+	}
+	return nil
+}
+
+func (p *pass) note(name string, h *tar.Header) (changed bool) {
+	return p.index && p.view.add(name, h)
+}
+
+// leadsTo reports whether what stands at name bears on how file is found.
+func leadsTo(file, name string) bool {
+	return file == name || strings.HasPrefix(file, name+"/")
+}
+
+// consider takes an entry if it is the file, and drops an earlier one that it
+// replaces.
+func (p *pass) consider(h *tar.Header, name, wanted, file string, content io.Reader) error {
+	if p.taken != nil && p.taken.path == name {
+		p.taken.stale = true
+	}
+	switch {
+	case name != file:
+		return nil
+	case h.Typeflag == tar.TypeGNUSparse, h.Typeflag == tar.TypeReg && isSparse(h):
+		return refuse(KindType, h.Name, "is a sparse file")
+	case h.Typeflag != tar.TypeReg:
+		return nil
+	case h.Size > p.lim.FileBytes:
+		return exceeds(limitFileBytes, p.lim.FileBytes, h.Name)
+	}
+	if err := p.discard(p.taken); err != nil {
+		return err
+	}
+	p.taken = nil
+	if err := p.makeParents(wanted); err != nil {
+		return err
+	}
+	digest, err := p.to.file(wanted, content, h.Size, true)
+	if err != nil {
+		return shortened(err, h)
+	}
+	p.taken = &capture{path: name, record: Record{Path: wanted, Digest: digest, Size: h.Size, Executable: true}}
+	return nil
+}
+
+func (p *pass) makeParents(wanted string) error {
+	for i, c := range wanted {
+		if c == '/' {
+			if err := p.to.directory(wanted[:i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package extract
+
+import (
+	"archive/tar"
+	"path"
+	"strings"
+)
+
+// view is a foreign image as far as its layers were read, the top one first.
+type view struct {
+	layers   []*layerIndex
+	windows  bool
+	complete bool // the lowest layer was read too
+	cost     int  // bytes of memory the indexes take, roughly
+}
+
+// layerIndex notes what a layer has at which path.
+type layerIndex struct {
+	entries map[string]layerEntry
+	hidden  map[string]bool // by a whiteout: not in the layers below
+	opaque  map[string]bool // directories of which the layers below show nothing
+}
+
+type layerEntry struct {
+	typeflag byte   // tar.TypeReg, TypeDir, TypeSymlink, TypeLink, or 0 for anything else
+	implied  bool   // a directory that only its entries tell of; below it may be a link
+	target   string // of links
+}
+
+// maxFollowed bounds paths that links are followed along, in bytes; no system
+// of those that run containers takes a longer one.
+const maxFollowed = 4096
+
+// push begins the index of the next layer down.
+func (v *view) push() *layerIndex {
+	l := &layerIndex{entries: map[string]layerEntry{}, hidden: map[string]bool{}, opaque: map[string]bool{}}
+	v.layers = append(v.layers, l)
+	return l
+}
+
+// filesDir is where layers of Windows images hold the file system.
+const filesDir = "Files/"
+
+// name returns the clean path of an entry; ok is false for the root and for
+// names that no container engine places anywhere.
+func (v *view) name(raw string) (clean string, ok bool) {
+	if raw == "" || len(raw) > maxFollowed || strings.ContainsRune(raw, 0) {
+		return "", false
+	}
+	for c := range strings.SplitSeq(raw, "/") {
+		if c == ".." {
+			return "", false
+		}
+	}
+	clean = strings.TrimPrefix(path.Clean("/"+raw), "/")
+	if v.windows {
+		clean = strings.TrimPrefix(clean, filesDir)
+	}
+	return clean, clean != ""
+}
+
+// opaqueWhiteout hides all that lower layers have in its directory; see the
+// image specification, v1.1.1, layer.md.
+const opaqueWhiteout = whiteout + whiteout + ".opq"
+
+// add notes an entry of the layer being read and reports whether it changed
+// what is known of its path.
+func (v *view) add(name string, h *tar.Header) (changed bool) {
+	l := v.layers[len(v.layers)-1]
+	v.cost += len(name) + len(h.Linkname) + 64
+	dir, base := path.Split(name)
+	dir = strings.TrimSuffix(dir, "/")
+	switch {
+	case h.Typeflag == tar.TypeXGlobalHeader:
+		return false
+	case base == opaqueWhiteout:
+		l.opaque[dir] = true
+		return false
+	case strings.HasPrefix(base, whiteout+whiteout):
+		return false // bookkeeping of AUFS
+	case strings.HasPrefix(base, whiteout):
+		l.hidden[path.Join(dir, strings.TrimPrefix(base, whiteout))] = true
+		return false
+	}
+	v.imply(l, dir)
+	before, existed := l.entries[name]
+	e := v.entry(h)
+	l.entries[name] = e
+	return !existed || before != e
+}
+
+func (v *view) entry(h *tar.Header) layerEntry {
+	switch h.Typeflag {
+	case tar.TypeReg, tar.TypeGNUSparse:
+		return layerEntry{typeflag: tar.TypeReg}
+	case tar.TypeDir:
+		return layerEntry{typeflag: tar.TypeDir}
+	case tar.TypeSymlink:
+		if len(h.Linkname) <= maxFollowed {
+			return layerEntry{typeflag: tar.TypeSymlink, target: h.Linkname}
+		}
+	case tar.TypeLink:
+		if target, ok := v.name(h.Linkname); ok {
+			return layerEntry{typeflag: tar.TypeLink, target: target}
+		}
+	}
+	return layerEntry{}
+}
+
+// imply notes the directories that an entry needs.
+func (v *view) imply(l *layerIndex, dir string) {
+	for dir != "" && dir != "." {
+		if _, ok := l.entries[dir]; ok {
+			return
+		}
+		l.entries[dir] = layerEntry{typeflag: tar.TypeDir, implied: true}
+		v.cost += 64 // the path itself is part of the entry's
+		dir = path.Dir(dir)
+	}
+}
+
+// hides reports whether a layer keeps a path of lower layers from being seen.
+func (l *layerIndex) hides(name string) bool {
+	if l.hidden[name] {
+		return true
+	}
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if l.opaque[dir] || l.hidden[dir] {
+			return true
+		}
+		if e, ok := l.entries[dir]; ok && e.typeflag != tar.TypeDir {
+			return true
+		}
+	}
+	return l.opaque[""]
+}
