@@ -118,12 +118,14 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.serving.Add(1)
 	defer f.serving.Done()
 	line, rule := f.arrive(r)
-	recorder := &recorder{ResponseWriter: w}
-	defer func() {
+	recorder := &recorder{ResponseWriter: w, note: func(status, bytes int) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		line.Status, line.Bytes = recorder.status, recorder.bytes
-	}()
+		if line.Status == 0 {
+			line.Status = status
+		}
+		line.Bytes += int64(bytes)
+	}}
 	if rule == nil {
 		f.next.ServeHTTP(recorder, r)
 		return
@@ -174,26 +176,21 @@ func Match(pattern, s string) bool {
 	return true
 }
 
-// recorder notes what was answered.
+// recorder notes what is answered, before the client can see it.
 type recorder struct {
 	http.ResponseWriter
-	status int
-	bytes  int64
+	note func(status, bytes int)
 }
 
 func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 {
-		r.status = status
-	}
+	r.note(status, 0)
 	r.ResponseWriter.WriteHeader(status)
 }
 
 func (r *recorder) Write(p []byte) (int, error) {
-	if r.status == 0 {
-		r.status = http.StatusOK
-	}
+	r.note(http.StatusOK, len(p))
 	n, err := r.ResponseWriter.Write(p)
-	r.bytes += int64(n)
+	r.note(http.StatusOK, n-len(p)) // what did not go out
 	return n, err
 }
 

@@ -101,12 +101,12 @@ func (q Quirks) rule(r *http.Request) *Rule {
 func (q Quirks) serveTags(w http.ResponseWriter, r *http.Request, backend ociregistry.Interface, repository string) {
 	n, _ := strconv.Atoi(r.URL.Query().Get("n")) // 0 where there is none
 	if q.MaxPageSize > 0 && n > q.MaxPageSize {
-		ociregistry.WriteError(w, ociregistry.NewError(fmt.Sprintf("n=%d is more than %d", n, q.MaxPageSize), ociregistry.ErrUnsupported.Code(), nil))
+		_ = ociregistry.WriteError(w, ociregistry.NewError(fmt.Sprintf("n=%d is more than %d", n, q.MaxPageSize), ociregistry.ErrUnsupported.Code(), nil))
 		return
 	}
 	tags, err := q.tags(r, backend, repository)
 	if err != nil {
-		ociregistry.WriteError(w, err)
+		_ = ociregistry.WriteError(w, err)
 		return
 	}
 	size := n
