@@ -59,7 +59,7 @@ func (d *decoder) nativeLiteral(expr hclsyntax.Expression, what string) (cty.Val
 	case *hclsyntax.TemplateWrapExpr:
 		return d.refuse(e.Range(), what, "a template")
 	case *hclsyntax.ScopeTraversalExpr:
-		return d.refuse(e.Range(), what, "a reference")
+		return d.refuse(e.Range(), what, "a variable")
 	case *hclsyntax.FunctionCallExpr:
 		return d.refuse(e.Range(), what, "a function call")
 	case *hclsyntax.UnaryOpExpr:
@@ -75,15 +75,15 @@ func (d *decoder) refuse(rng hcl.Range, what, kind string) (cty.Value, string) {
 	var why string
 	switch kind {
 	case "a template":
-		why = "Templates such as \"${x}\" are not evaluated here: write the whole text."
-	case "a reference":
-		why = "Variables are not known here: write the value itself, and text in quotes."
+		why = "\"${x}\" and the like are not evaluated here. Write the whole text."
+	case "a variable":
+		why = "none is known here. Write the value itself, and text in quotes."
 	case "a function call":
-		why = "Functions are not called here: write the value itself."
+		why = "none is known here. Write the value itself."
 	default:
-		why = "Nothing is evaluated here: write the value itself."
+		why = "nothing is evaluated here. Write the value itself."
 	}
-	d.report("Value is not a literal", rng, "The %s is %s. %s", what, kind, why)
+	d.report("Value is not a literal", rng, "The %s can't be %s: %s", what, kind, why)
 	return cty.NilVal, ""
 }
 
@@ -186,14 +186,13 @@ func (d *decoder) key(expr hcl.Expression, what string) (string, bool) {
 		}
 		expr = native.Wrapped
 	}
-	value, is := d.literal(expr, "key in the "+what)
-	switch is {
-	case "a string":
+	var quiet decoder // what it says of values does not fit keys
+	value, is := quiet.literal(expr, what)
+	if is == "a string" {
 		return value.AsString(), true
-	case "":
-	default:
-		d.wrong(expr.Range(), "key in the "+what, "a name", is)
 	}
+	d.report("Name is not a literal", expr.Range(),
+		"The name of an attribute in the %s must be plain text. Put it in quotes if it has other characters than letters, digits, _ and -.", what)
 	return "", false
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
@@ -84,7 +85,19 @@ func parse(text []byte, name string) (*hcl.File, hcl.Diagnostics) {
 	} else {
 		file, diags = hclsyntax.ParseConfig(text, name, hcl.InitialPos)
 	}
-	return file, diags
+	return file, withoutEcho(diags)
+}
+
+// withoutEcho drops what HCL says about every further line after a string that
+// was not closed: the reader needs the one message about the string.
+func withoutEcho(diags hcl.Diagnostics) hcl.Diagnostics {
+	has := func(summary string) bool {
+		return slices.ContainsFunc(diags, func(d *hcl.Diagnostic) bool { return d.Summary == summary })
+	}
+	if !has("Unterminated template string") {
+		return diags
+	}
+	return slices.DeleteFunc(diags, func(d *hcl.Diagnostic) bool { return d.Summary == "Invalid multi-line string" })
 }
 
 // usable reports whether a body is whole in spite of its diagnostics: what the

@@ -10,7 +10,12 @@ import (
 // information is refused, and the excerpt under the message must not print the
 // password that the message leaves out.
 func excerpt(file *hcl.File) *hcl.File {
-	return &hcl.File{Body: file.Body, Nav: file.Nav, Bytes: maskUserInfo(file.Bytes)}
+	masked := maskUserInfo(file.Bytes)
+	if !bytes.Equal(masked, file.Bytes) {
+		// Nav prints the labels of blocks, which may be what is masked.
+		return &hcl.File{Body: file.Body, Bytes: masked}
+	}
+	return file
 }
 
 // maskUserInfo returns text with stars for whatever stands between the opening

@@ -37,7 +37,12 @@ func (s *settingsDecoder) registry(block *hcl.Block, prefix string) Registry {
 	content, diags := block.Body.Content(registrySchema())
 	s.diags = append(s.diags, diags...)
 	r := Registry{Prefix: prefix}
-	what := func(name string) string { return fmt.Sprintf("%s of registry %s", name, quote(block.Labels[0])) }
+	what := func(name string) string {
+		if prefix == "" {
+			return name + " of the registry" // whose label may hold a password
+		}
+		return fmt.Sprintf("%s of registry %q", name, prefix)
+	}
 	attrs := content.Attributes
 	if attr := attrs["mirror"]; attr != nil {
 		r.Mirror = s.mirror(attr, what("mirror"), prefix)
@@ -62,7 +67,7 @@ func (s *settingsDecoder) registry(block *hcl.Block, prefix string) Registry {
 		}
 		*flag.value, _ = s.boolean(attr.Expr, what(flag.name))
 		if *flag.value && (flag.needs == "mirror" && attrs["mirror"] == nil || flag.needs == "fallback" && !r.Fallback) {
-			s.report("Setting without effect", attr.NameRange, "The %s means nothing without %s. %s",
+			s.report("Setting without effect", attr.NameRange, "The %s has no effect without a %s. %s",
 				what(flag.name), flag.needs, fallbackHelp(flag.name))
 		}
 	}
@@ -72,9 +77,9 @@ func (s *settingsDecoder) registry(block *hcl.Block, prefix string) Registry {
 // fallbackHelp explains the two attributes that build on another one.
 func fallbackHelp(name string) string {
 	if name == "tags" {
-		return "With fallback = true, what the mirror lacks is asked of the registry itself by digest; tags = true adds tags."
+		return "With fallback = true, what the mirror lacks is asked of the registry itself by digest; tags = true adds tags to that."
 	}
-	return "It says that what the mirror lacks is asked of the registry itself."
+	return "It lets what the mirror lacks be asked of the registry itself."
 }
 
 // mirror reads a registry prefix or a directory.

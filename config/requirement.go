@@ -254,15 +254,18 @@ func pathProblem(p string) string {
 	case strings.ContainsFunc(p, func(r rune) bool { return r < 0x20 || r == 0x7f || r == '\ufffd' }):
 		return fmt.Sprintf("The path %s has a control character or one that is not UTF-8.", shown)
 	case strings.Contains(p, `\`):
-		return fmt.Sprintf("The path %s has a backslash. Paths in an image are written with slashes, also for Windows:\n\n  %s",
-			shown, quote(path.Clean("/"+strings.ReplaceAll(p, `\`, "/"))))
+		return fmt.Sprintf("The path %s has a backslash. Paths in an image are written with slashes, also for Windows, and have no drive letter:\n\n  %q",
+			shown, "/plugins/aws.exe")
 	case len(p) > maxPath:
 		return fmt.Sprintf("The path %s has %d bytes; at most %d are allowed.", shown, len(p), maxPath)
 	case path.Clean("/"+p) == "/":
 		return fmt.Sprintf("The path %s names no file. Write the path of the executable from the root of the image, such as %q.", shown, "/plugins/aws")
-	case p != path.Clean("/"+p):
-		return fmt.Sprintf("The path %s does not start at the root of the image, or has a \".\", a \"..\" or a slash too many. Write:\n\n  %s",
-			shown, quote(path.Clean("/"+p)))
+	case slices.Contains(strings.Split(p, "/"), ".."):
+		return fmt.Sprintf("The path %s has a \"..\". Write the path from the root of the image without one.", shown)
+	case p[0] != '/':
+		return fmt.Sprintf("The path %s does not start at the root of the image. Write:\n\n  %s", shown, quote(path.Clean("/"+p)))
+	case p != path.Clean(p):
+		return fmt.Sprintf("The path %s has a slash or a \".\" too many. Write:\n\n  %s", shown, quote(path.Clean(p)))
 	}
 	return ""
 }

@@ -1,0 +1,6 @@
+required_plugins {
+  aws = {
+    source = "x.example/y"
+}
+
+# ERROR: 1:18 Unclosed configuration block

@@ -1,0 +1,4 @@
+sources {
+}
+
+# ERROR: 1:9 Missing required argument
