@@ -145,8 +145,9 @@ func (c Constraint) IsZero() bool { return len(c.terms) == 0 }
 // Equal reports whether c and d have the same terms in the same order.
 func (c Constraint) Equal(d Constraint) bool { return slices.Equal(c.terms, d.terms) }
 
-// Exact returns the only version that c can admit, where there is such a one.
-// A registry can then be asked for it without a list of its tags.
+// Exact returns the version that an exact term names, if c admits it: no other
+// can be admitted then, and a registry can be asked for it without a list of
+// its tags.
 func (c Constraint) Exact() (Version, bool) {
 	for _, t := range c.terms {
 		if t.op == equal && c.Allows(t.version) {

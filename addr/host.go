@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// This file reads the two halves of a source, host[:port] and path, by hand: a
-// URL parser accepts far more than a source may be, and reads localhost:5000
-// as a scheme.
+// This file reads the host[:port] of a source by hand: a URL parser accepts far
+// more than that, and reads localhost:5000 as a scheme.
 
 // maxLabel is the most characters between two dots of a host name (RFC 1035).
 const maxLabel = 63
@@ -114,63 +113,4 @@ func checkPort(port string) string {
 		return fmt.Sprintf("has the port %s; a port is a number from 1 to 65535 without leading zeros", quote(port))
 	}
 	return ""
-}
-
-// repairHost takes away a trailing dot and an empty port, and puts brackets
-// around an IPv6 address.
-func repairHost(s string) string {
-	if address, err := netip.ParseAddr(s); err == nil && address.Is6() {
-		return "[" + address.String() + "]"
-	}
-	name, port, _ := cutPort(s)
-	name = strings.TrimSuffix(name, ".")
-	if port == "" {
-		return name
-	}
-	return name + ":" + port
-}
-
-// checkPath holds each segment to the grammar of the OCI distribution
-// specification 1.1: [a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*.
-func checkPath(path string) string {
-	for segment := range strings.SplitSeq(path, "/") {
-		switch {
-		case segment == "":
-			return "has an empty path segment"
-		case segment == "." || segment == "..":
-			return fmt.Sprintf("has the path segment %s; a source is an address, not a relative path", quote(segment))
-		}
-		if reason := checkSegment(segment); reason != "" {
-			return reason
-		}
-	}
-	return ""
-}
-
-func checkSegment(segment string) string {
-	for _, r := range segment {
-		switch {
-		case r >= 'A' && r <= 'Z':
-			return "has upper case in its path; a repository is lower case"
-		case !alphanumeric(r) && !strings.ContainsRune("._-", r):
-			return fmt.Sprintf("has %s in its path; only a to z, 0 to 9, dots, underscores and hyphens may be there", quote(string(r)))
-		}
-	}
-	for rest := segment; ; {
-		word := strings.TrimLeft(rest, "abcdefghijklmnopqrstuvwxyz0123456789")
-		if len(word) == len(rest) {
-			return fmt.Sprintf("has the path segment %s, in which a letter or digit must be at both ends and after each separator", quote(segment))
-		}
-		if word == "" {
-			return ""
-		}
-		rest = strings.TrimLeft(word, "._-")
-		if between := word[:len(word)-len(rest)]; !validSeparator(between) {
-			return fmt.Sprintf("has the path segment %s, in which %s cannot separate words: one dot, one or two underscores, or hyphens can", quote(segment), quote(between))
-		}
-	}
-}
-
-func validSeparator(s string) bool {
-	return s == "." || s == "_" || s == "__" || strings.Trim(s, "-") == ""
 }

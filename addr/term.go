@@ -73,7 +73,7 @@ func (t term) contains(v Version) bool {
 		// Comparing the leading numbers, instead of computing the next version,
 		// cannot overflow, and keeps 2.0.0-rc.1, which is below 2.0.0, out of
 		// "~> 1.2".
-		return order >= 0 && v.sameNumbers(t.version, max(1, t.count-1))
+		return order >= 0 && v.sameNumbers(t.version, t.count-1)
 	}
 }
 

@@ -118,7 +118,8 @@ func (v Version) precedence(w Version) int {
 	return semver.Compare("v0.0.0-"+v.prerelease, "v0.0.0-"+w.prerelease)
 }
 
-// sameNumbers reports whether the first n of the three numbers agree.
+// sameNumbers reports whether the first n of the three numbers agree, and the
+// first in any case: "~> 1" holds fast on it as "~> 1.2" does.
 func (v Version) sameNumbers(w Version, n int) bool {
 	return v.major == w.major && (n < 2 || v.minor == w.minor) && (n < 3 || v.patch == w.patch)
 }

@@ -40,7 +40,7 @@ func TestVersionZeroIsNoVersion(t *testing.T) {
 	if parseVersion(t, "0.0.0").IsZero() || parseVersion(t, "0.0.0") == zero {
 		t.Error("0.0.0 is taken for no version")
 	}
-	if zero.Compare(least) >= 0 || least.Compare(zero) <= 0 || zero.Compare(zero) != 0 {
+	if zero.Compare(least) >= 0 || least.Compare(zero) <= 0 || zero.Compare(addr.Version{}) != 0 {
 		t.Error("no version must come before every version")
 	}
 }
