@@ -90,6 +90,11 @@ func (l *loader) load() {
 	for _, path := range paths {
 		l.sources = append(l.sources, l.open(path))
 	}
+	l.judge()
+}
+
+// judge decides what the files mean.
+func (l *loader) judge() {
 	// A project for a newer tool may hold syntax that this one can't judge, so
 	// the one thing said about it is that it needs a newer tool.
 	if diags := l.checkToolVersion(); diags.HasErrors() {

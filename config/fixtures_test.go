@@ -96,7 +96,7 @@ func loadFixture(t *testing.T, kind, path string) fixture {
 		_, f.diags = LoadSettings(name)
 		files = map[string]*hcl.File{name: Excerpt(name)}
 	}
-	f.rendered = render(t, files, f.diags)
+	f.rendered = render(t, files, f.diags, 100)
 	return f
 }
 
@@ -137,11 +137,11 @@ func positions(diags hcl.Diagnostics) []string {
 	return all
 }
 
-// render gives the text that a terminal of a hundred columns would show.
-func render(t *testing.T, files map[string]*hcl.File, diags hcl.Diagnostics) string {
+// render gives the text that a terminal of that many columns would show.
+func render(t *testing.T, files map[string]*hcl.File, diags hcl.Diagnostics, width uint) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := hcl.NewDiagnosticTextWriter(&out, files, 100, false).WriteDiagnostics(diags); err != nil {
+	if err := hcl.NewDiagnosticTextWriter(&out, files, width, false).WriteDiagnostics(diags); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

@@ -16,7 +16,7 @@ import (
 
 // MaxFileSize is the size in bytes from which a file is refused; hand-written
 // configuration stays a thousand times below it.
-const MaxFileSize = 4 << 20
+const MaxFileSize = 1 << 20
 
 // source is one file as far as it could be read.
 type source struct {
@@ -36,7 +36,7 @@ func (l *loader) open(path string) source {
 		return s
 	}
 	file, diags := parse(text, path)
-	l.config.Files[path] = excerpt(file)
+	l.config.Files[path] = excerpt(file, path)
 	s.text, s.diags = file.Bytes, diags
 	if file.Body != nil && usable(diags) {
 		s.body = file.Body

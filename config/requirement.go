@@ -168,7 +168,7 @@ func checkProtocols(protocols []int) ([]int, *RequirementError) {
 	for i, p := range sorted {
 		switch {
 		case p < 1 || p > maxProtocol:
-			return nil, &RequirementError{Attribute: "protocols", Summary: "Invalid protocol version",
+			return nil, &RequirementError{Attribute: "protocols", Summary: "Value of the wrong type",
 				Detail: fmt.Sprintf("The protocol version %d is not a whole number from 1 to %d.", p, maxProtocol)}
 		case i > 0 && p == sorted[i-1]:
 			return nil, &RequirementError{Attribute: "protocols", Summary: "Protocol version listed twice",

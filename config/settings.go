@@ -90,7 +90,7 @@ func Excerpt(path string) *hcl.File {
 		return nil
 	}
 	file, _ := parse(src, path)
-	return excerpt(file)
+	return excerpt(file, path)
 }
 
 // ParseSettings reads the text of a settings file. Relative paths in it start
