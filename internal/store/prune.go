@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pluginlock/plugins/addr"
+	"github.com/pluginlock/plugins/internal/store/durable"
 	"github.com/pluginlock/plugins/internal/store/filelock"
 )
 
@@ -172,7 +173,7 @@ func (p *pruning) leftovers(ctx context.Context) error {
 			continue
 		}
 		size := sizeOf(p.root, path)
-		if removeErr := removeAll(p.root, path); removeErr != nil {
+		if removeErr := durable.RemoveAll(p.root, path); removeErr != nil {
 			err = errors.Join(err, p.store.refusal(removeErr))
 		} else {
 			p.removed = append(p.removed, Removed{path, size})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pluginlock/plugins/addr"
 	"github.com/pluginlock/plugins/internal/extract"
+	"github.com/pluginlock/plugins/internal/store/durable"
 	"github.com/pluginlock/plugins/internal/store/filelock"
 	"github.com/pluginlock/plugins/internal/store/tree"
 )
@@ -130,10 +131,10 @@ func (s *Store) build(ctx context.Context, g *staging, key Key, want Want, manif
 	if err != nil {
 		return err
 	}
-	if err := writeSynced(g.root, entry+"/"+manifestFile, manifest); err != nil {
+	if err := durable.Create(g.root, entry+"/"+manifestFile, manifest, fileMode); err != nil {
 		return err
 	}
-	if err := writeSynced(g.root, entry+"/"+receiptFile, encoded); err != nil {
+	if err := durable.Create(g.root, entry+"/"+receiptFile, encoded, fileMode); err != nil {
 		return err
 	}
 	return syncTree(filepath.Join(g.root.Name(), filepath.FromSlash(entry)), receipt)
@@ -157,11 +158,11 @@ func (w Want) accept(key Key, written []extract.Record) error {
 // syncTree syncs the directories of an entry; its files are synced already.
 func syncTree(entry string, receipt *tree.Receipt) error {
 	for _, d := range receipt.Directories {
-		if err := syncDir(filepath.Join(entry, rootDir, filepath.FromSlash(d.Path))); err != nil {
+		if err := durable.SyncDir(filepath.Join(entry, rootDir, filepath.FromSlash(d.Path))); err != nil {
 			return err
 		}
 	}
-	return syncDir(entry)
+	return durable.SyncDir(entry)
 }
 
 // publishTries bounds how often a rename is tried against others that put the

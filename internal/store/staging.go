@@ -3,13 +3,12 @@ package store
 import (
 	"context"
 	"crypto/rand"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/pluginlock/plugins/internal/store/durable"
 	"github.com/pluginlock/plugins/internal/store/filelock"
 )
 
@@ -58,7 +57,7 @@ func (s *Store) stage() (*staging, error) {
 
 // discard removes the directory with all that is still in it.
 func (g *staging) discard() {
-	_ = removeAll(g.root, g.name) // left for the next run where it fails
+	_ = durable.RemoveAll(g.root, g.name) // left for the next run where it fails
 	g.lock.Release()
 }
 
@@ -70,7 +69,7 @@ func (s *Store) replace(name string, content []byte) error {
 	}
 	defer g.discard()
 	temporary := g.name + "/file"
-	if err := writeSynced(g.root, temporary, content); err != nil {
+	if err := durable.Create(g.root, temporary, content, fileMode); err != nil {
 		return s.refusal(err)
 	}
 	if err := g.root.Rename(temporary, name); err != nil {
@@ -78,19 +77,6 @@ func (s *Store) replace(name string, content []byte) error {
 	}
 	s.touched(filepath.Join(g.root.Name(), filepath.FromSlash(name), ".."))
 	return nil
-}
-
-// writeSynced creates a file, which must not exist, and syncs it.
-func writeSynced(root *os.Root, name string, content []byte) error {
-	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
 }
 
 // tidy clears away, once for each Store, what killed runs have left. It never
@@ -116,7 +102,7 @@ func (s *Store) tidyStaging(ctx context.Context, root *os.Root) {
 			continue // in use
 		}
 		if lock.Supported() {
-			_ = removeAll(root, path)
+			_ = durable.RemoveAll(root, path)
 		}
 		lock.Release()
 	}
@@ -128,7 +114,7 @@ func tidyPartial(ctx context.Context, root *os.Root, limit time.Time) {
 		path := partialDir + "/" + name
 		info, err := root.Lstat(path)
 		if err == nil && info.ModTime().Before(limit) && ctx.Err() == nil {
-			_ = removeAll(root, path)
+			_ = durable.RemoveAll(root, path)
 		}
 	}
 }
@@ -142,20 +128,4 @@ func someNames(root *os.Root, dir string) []string {
 	defer func() { _ = f.Close() }() // only read from
 	names, _ := f.Readdirnames(tidyAtMost)
 	return names
-}
-
-// removeAll also removes directories that their mode protects: garbage may
-// have any.
-func removeAll(root *os.Root, name string) error {
-	err := root.RemoveAll(name)
-	if err == nil {
-		return nil
-	}
-	_ = fs.WalkDir(root.FS(), name, func(path string, d fs.DirEntry, _ error) error {
-		if d != nil && d.IsDir() {
-			_ = root.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	return root.RemoveAll(name)
 }

@@ -20,6 +20,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/pluginlock/plugins/internal/store/durable"
 )
 
 // The directories of a store, from its root.
@@ -257,7 +259,7 @@ func (s *Store) Sync() error {
 	s.mu.Unlock()
 	var errs []error
 	for dir := range dirty {
-		if err := syncDir(dir); err != nil {
+		if err := durable.SyncDir(dir); err != nil {
 			errs = append(errs, fmt.Errorf("syncing the store: %w", err))
 		}
 	}

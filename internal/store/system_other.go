@@ -10,6 +10,3 @@ const modesMatter = false
 // belongsToAnother cannot tell: access is a matter of access lists here, and
 // the user cache directory is private by default.
 func belongsToAnother(fs.FileInfo) bool { return false }
-
-// syncDir does nothing: directories cannot be synced here.
-func syncDir(string) error { return nil }

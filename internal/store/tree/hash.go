@@ -56,10 +56,10 @@ func survey(ctx context.Context, root *os.Root, executable func(path string) boo
 			return err
 		}
 		if info.IsDir() {
-			r.Directories = append(r.Directories, Directory{path, stampOf(info)})
+			r.Directories = append(r.Directories, Directory{path, StampOf(info)})
 			return nil
 		}
-		f := File{Path: path, Stamp: stampOf(info)}
+		f := File{Path: path, Stamp: StampOf(info)}
 		if err := f.describe(ctx, root, info, executable, read); err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func (f *File) describe(ctx context.Context, root *os.Root, info fs.FileInfo, ex
 		f.Executable = executable(f.Path)
 	}
 	if read {
-		f.Digest, err = digestOf(ctx, root, f.Path)
+		f.Digest, err = DigestOf(ctx, root, f.Path)
 	}
 	return err
 }
@@ -114,7 +114,8 @@ func (f *File) describe(ctx context.Context, root *os.Root, info fs.FileInfo, ex
 // buffers are shared because plugins are hashed side by side.
 var buffers = sync.Pool{New: func() any { return new([256 << 10]byte) }}
 
-func digestOf(ctx context.Context, root *os.Root, path string) (addr.Digest, error) {
+// DigestOf reads one file.
+func DigestOf(ctx context.Context, root *os.Root, path string) (addr.Digest, error) {
 	file, err := root.Open(path)
 	if err != nil {
 		return "", err

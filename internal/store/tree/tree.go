@@ -62,7 +62,8 @@ const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 // othersWrite are the permission bits that let another user change a file.
 const othersWrite fs.FileMode = 0o022
 
-func stampOf(info fs.FileInfo) Stamp {
+// StampOf takes the stamp of a file, directory or link.
+func StampOf(info fs.FileInfo) Stamp {
 	inode, ctime := identity(info)
 	return Stamp{Mode: uint32(info.Mode().Perm()), Inode: inode, Mtime: info.ModTime().UnixNano(), Ctime: ctime}
 }
@@ -75,22 +76,23 @@ func (r *Receipt) Changed(dir string) string {
 	for i := range r.Directories {
 		d := &r.Directories[i]
 		info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(d.Path)))
-		if err != nil || !info.IsDir() || stampOf(info) != d.Stamp {
+		if err != nil || !info.IsDir() || StampOf(info) != d.Stamp {
 			return d.Path
 		}
 	}
 	for i := range r.Files {
 		f := &r.Files[i]
 		info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(f.Path)))
-		if err != nil || !f.sameAs(info) {
+		if err != nil || !f.Same(info) {
 			return f.Path
 		}
 	}
 	return ""
 }
 
-func (f *File) sameAs(info fs.FileInfo) bool {
-	if stampOf(info) != f.Stamp {
+// Same reports whether info, of an lstat, is that of the untouched file.
+func (f *File) Same(info fs.FileInfo) bool {
+	if StampOf(info) != f.Stamp {
 		return false
 	}
 	if f.Link != "" {
