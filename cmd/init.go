@@ -1,0 +1,175 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pluginlock/plugins"
+	"github.com/pluginlock/plugins/installer"
+)
+
+// initFlags are the flags of init.
+type initFlags struct {
+	locked, offline, upgrade bool
+	platforms, overrides     []string
+	linkMode                 string
+}
+
+func newInitCommand(a *app) *cobra.Command {
+	var f initFlags
+	c := &cobra.Command{
+		Use:   "init",
+		Short: "Make the install directory match the configuration and the lock file",
+		Long: `init reads the configuration and the lock file, asks registries only about what
+the lock file does not settle, writes the lock file where that changed it, and
+makes the install directory exact. Where everything is in place it makes no
+request and writes nothing.`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return a.runInit(c.Context(), f) },
+	}
+	flags := c.Flags()
+	flags.BoolVar(&f.locked, "locked", false, "change nothing and exit 3 if the lock file is not up to date")
+	flags.BoolVar(&f.offline, "offline", false, "ask no registry; what is missing is an error")
+	flags.BoolVar(&f.upgrade, "upgrade", false, "select the newest versions that the configuration admits")
+	flags.StringArrayVar(&f.platforms, "platform", nil, "install for `os/arch` instead of this system (repeatable: several only fill the store)")
+	flags.StringVar(&f.linkMode, "link-mode", "", "how the install directory refers to the store: symlink or copy (default: symlink)")
+	flags.StringArrayVar(&f.overrides, "override", nil, "use the local program of `NAME=PATH` for this run (repeatable)")
+	c.MarkFlagsMutuallyExclusive("locked", "upgrade")
+	c.MarkFlagsMutuallyExclusive("locked", "override")
+	return c
+}
+
+// apply puts the flags into o; a wrong value is a usage error.
+func (f *initFlags) apply(o *plugins.Options) error {
+	var err error
+	if len(f.platforms) > 0 {
+		if o.Platforms, err = platforms(f.platforms); err != nil {
+			return err
+		}
+	}
+	if f.linkMode != "" {
+		if o.LinkMode, err = plugins.ParseLinkMode(f.linkMode); err != nil {
+			return usageErrorf("--link-mode: %w", err)
+		}
+	}
+	for _, override := range f.overrides {
+		name, path, found := strings.Cut(override, "=")
+		if !found || name == "" || path == "" {
+			return usageErrorf("--override %q: it needs the form NAME=PATH", override)
+		}
+		if path, err = absolute(path); err != nil {
+			return err
+		}
+		if o.Overrides == nil {
+			o.Overrides = map[string]string{}
+		}
+		o.Overrides[name] = path
+	}
+	switch {
+	case f.locked:
+		o.Mode = plugins.Locked
+	case f.upgrade:
+		o.Mode = plugins.Update
+	}
+	o.Offline = o.Offline || f.offline
+	return nil
+}
+
+func (a *app) runInit(ctx context.Context, f initFlags) error {
+	var flagsOnly plugins.Options
+	if err := f.apply(&flagsOnly); err != nil {
+		return err
+	}
+	o, err := a.options(ctx)
+	if err != nil {
+		return err
+	}
+	if err := f.apply(&o); err != nil {
+		return err
+	}
+	progress := newProgress(a.printer)
+	o.OnEvent = progress.event
+	result, err := plugins.Init(ctx, o)
+	progress.close()
+	a.printer.installed(result, err)
+	return err
+}
+
+// installed prints what a run did, one line a plugin and a summary.
+func (p *printer) installed(result *plugins.Result, err error) {
+	p.warnings(result.Warnings)
+	if p.json {
+		p.document(newResultDocument(result, err))
+		return
+	}
+	if err != nil {
+		return
+	}
+	counts := map[plugins.Action]int{}
+	width := 0
+	for name := range result.Plugins {
+		width = max(width, len(name))
+	}
+	for _, name := range slices.Sorted(maps.Keys(result.Plugins)) {
+		plugin := result.Plugins[name]
+		counts[plugin.Action]++
+		p.line("%-*s  %s", width, name, describe(plugin))
+	}
+	p.line("%s", summarize(counts, result.LockChanged))
+}
+
+// describe says in one line what happened to a plugin.
+func describe(p plugins.Plugin) string {
+	what := p.Version
+	if p.Override {
+		return "local program " + p.Executable + ", not locked"
+	}
+	switch p.Action {
+	case installer.ActionInstall:
+		what += " installed"
+	case installer.ActionKeep:
+		what += " kept"
+	case installer.ActionChange:
+		if p.Previous != "" && p.Previous != p.Version {
+			what = p.Previous + " changed to " + p.Version
+		} else {
+			what += " changed"
+		}
+	case installer.ActionRemove:
+		return p.Previous + " removed"
+	case installer.ActionSkip:
+		what += " skipped: not for this platform"
+	}
+	if !p.Platform.IsZero() {
+		what += " (" + p.Platform.String() + ")"
+	}
+	return what
+}
+
+func summarize(counts map[plugins.Action]int, lockChanged bool) string {
+	var parts []string
+	for _, a := range []struct {
+		action plugins.Action
+		past   string
+	}{
+		{installer.ActionInstall, "installed"}, {installer.ActionChange, "changed"}, {installer.ActionKeep, "kept"},
+		{installer.ActionRemove, "removed"}, {installer.ActionSkip, "skipped"},
+	} {
+		if n := counts[a.action]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, a.past))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"no plugins are required"}
+	}
+	lock := "lock file unchanged"
+	if lockChanged {
+		lock = "lock file written"
+	}
+	return strings.Join(parts, ", ") + "; " + lock + "."
+}

@@ -1,0 +1,147 @@
+package cmd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/pluginlock/plugins"
+)
+
+// printer writes what one command has to say: results to standard output, the
+// rest to standard error; with --json one document and nothing else to standard
+// output.
+type printer struct {
+	out, errOut io.Writer
+	terminal    bool // errOut is one
+	quiet, json bool
+	printed     bool // the document was written
+}
+
+// line prints a line of the result.
+func (p *printer) line(format string, args ...any) {
+	if !p.json && !p.quiet {
+		fmt.Fprintf(p.out, format+"\n", args...)
+	}
+}
+
+// result prints what the command was asked for, also with --quiet.
+func (p *printer) result(s string) { fmt.Fprintln(p.out, s) }
+
+// note prints a line beside the result.
+func (p *printer) note(format string, args ...any) {
+	if !p.quiet {
+		fmt.Fprintf(p.errOut, format+"\n", args...)
+	}
+}
+
+// document prints the JSON document of a command.
+func (p *printer) document(v any) {
+	p.printed = true
+	encoder := json.NewEncoder(p.out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	_ = encoder.Encode(v)
+}
+
+// finish reports how a command ended.
+func (p *printer) finish(c *cobra.Command, err error) {
+	if p.json && !p.printed && err != nil {
+		p.document(struct {
+			Errors []problemDocument `json:"errors"`
+		}{problemDocuments(err)})
+	}
+	var usage *usageError
+	switch {
+	case err == nil:
+	case errors.As(err, &usage):
+		usage.reported = true
+		printUsageError(p.errOut, c, usage)
+	default:
+		p.failure(err)
+	}
+}
+
+func printUsageError(w io.Writer, c *cobra.Command, usage *usageError) {
+	fmt.Fprintf(w, "Error: %v\n\nSee '%s --help'.\n", usage, c.CommandPath())
+}
+
+// failure prints an error, each problem as a diagnostic with an excerpt of the
+// file it is about.
+func (p *printer) failure(err error) {
+	var all *plugins.Error
+	if !errors.As(err, &all) {
+		all = &plugins.Error{Problems: []plugins.Problem{{Err: err}}}
+	}
+	p.diagnostics(all.Diagnostics(), all.Files)
+}
+
+// warnings prints what a user should know though it is no failure.
+func (p *printer) warnings(problems []plugins.Problem) {
+	if p.quiet {
+		return
+	}
+	var diags hcl.Diagnostics
+	for i := range problems {
+		diags = append(diags, problems[i].Diagnostic(hcl.DiagWarning))
+	}
+	p.diagnostics(diags, nil)
+}
+
+func (p *printer) diagnostics(diags hcl.Diagnostics, files map[string]*hcl.File) {
+	color := p.terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	writer := hcl.NewDiagnosticTextWriter(p.errOut, files, 0, color)
+	_ = writer.WriteDiagnostics(diags)
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// problemDocument is a problem in a JSON document.
+type problemDocument struct {
+	Plugin  string     `json:"plugin,omitempty"`
+	Source  string     `json:"source,omitempty"`
+	Version string     `json:"version,omitempty"`
+	Summary string     `json:"summary"`
+	Detail  string     `json:"detail,omitempty"`
+	File    string     `json:"file,omitempty"`
+	Line    int        `json:"line,omitempty"`
+	Column  int        `json:"column,omitempty"`
+	Hint    [][]string `json:"hint,omitempty"`
+}
+
+// problemDocuments lists the problems of an error; never nil, so that it is
+// [] in JSON.
+func problemDocuments(err error) []problemDocument {
+	if err == nil {
+		return []problemDocument{}
+	}
+	var all *plugins.Error
+	if errors.As(err, &all) {
+		return documentsOf(all.Problems)
+	}
+	return documentsOf([]plugins.Problem{{Err: err}})
+}
+
+func documentsOf(problems []plugins.Problem) []problemDocument {
+	documents := make([]problemDocument, 0, len(problems))
+	for i := range problems {
+		problem := &problems[i]
+		diagnostic := problem.Diagnostic(hcl.DiagError)
+		d := problemDocument{
+			Plugin: problem.Plugin, Source: problem.Source, Version: problem.Version,
+			Summary: diagnostic.Summary, Detail: strings.TrimSpace(diagnostic.Detail), Hint: problem.Hint,
+		}
+		if at := diagnostic.Subject; at != nil {
+			d.File, d.Line, d.Column = at.Filename, at.Start.Line, at.Start.Column
+		}
+		documents = append(documents, d)
+	}
+	return documents
+}

@@ -1,0 +1,193 @@
+package installer
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"slices"
+
+	"github.com/pluginlock/plugins/addr"
+	"github.com/pluginlock/plugins/internal/installdir"
+	"github.com/pluginlock/plugins/lock"
+)
+
+// Apply carries out a plan: it fills the store, then writes the lock file, then
+// the install directory, the last two only when everything before succeeded.
+// After an error both are as they were, and what the store gained is kept.
+// lockWritten reports whether the lock file changed.
+//
+// Errors: [Problems]; those of the lock, store and install directory.
+func (in *Installer) Apply(ctx context.Context, plan *Plan) (lockWritten bool, err error) {
+	release, err := in.Store.Use(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	project := plan.project
+	if !project.LockOnly {
+		if err := in.fillStore(ctx, plan); err != nil {
+			return false, err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	if plan.LockChanges() {
+		if lockWritten, err = lock.Save(project.LockPath, plan.Lock); err != nil {
+			return false, err
+		}
+	}
+	if project.LockOnly || !plan.links() || !plan.dirty {
+		return lockWritten, nil
+	}
+	if err := in.Store.AddRoot(project.LockPath); err != nil {
+		return lockWritten, err
+	}
+	_, err = installdir.Apply(ctx, project.InstallDir, plan.desired, installdir.Options{OnWait: in.waiting})
+	return lockWritten, err
+}
+
+// fillStore brings everything that the plan needs into the store. What was there
+// when the plan was made is looked at again: prune may have run since.
+func (in *Installer) fillStore(ctx context.Context, plan *Plan) error {
+	plan.forget()
+	if err := in.locate(ctx, plan); err != nil {
+		return err
+	}
+	if len(plan.missing()) > 0 {
+		if err := in.fetchAll(ctx, plan); err != nil {
+			return err
+		}
+		if err := in.Store.Sync(); err != nil {
+			return err
+		}
+	}
+	return plan.compareInstalled(ctx)
+}
+
+// forget makes every target one that has to be located again.
+func (p *Plan) forget() {
+	for i := range p.Items {
+		for j := range p.Items[i].Targets {
+			p.Items[i].Targets[j].ready = false
+		}
+	}
+}
+
+// links reports whether the plan is for one platform, which is the one that the
+// install directory shows.
+func (p *Plan) links() bool { return len(p.project.Targets) == 1 }
+
+// compareInstalled works out what the install directory has to hold and whether
+// it does. Before everything is in the store only what the directory says of
+// itself can be compared.
+func (p *Plan) compareInstalled(ctx context.Context) error {
+	if !p.links() {
+		return nil
+	}
+	p.desired = installdir.Desired{Platform: p.project.Targets[0], LinkMode: cmp.Or(p.project.LinkMode, installdir.Symlink)}
+	for i := range p.Items {
+		if plugin, ok := p.Items[i].toInstall(); ok {
+			p.desired.Plugins = append(p.desired.Plugins, plugin)
+		}
+	}
+	dir := p.project.InstallDir
+	if len(p.missing()) > 0 {
+		state, err := installdir.Read(dir)
+		if err != nil {
+			return err
+		}
+		p.actions, p.dirty = installdir.Diff(state, p.desired), true
+		return nil
+	}
+	found, err := installdir.Check(ctx, dir, p.desired)
+	p.actions, p.dirty = found.Actions, !found.Empty()
+	return err
+}
+
+// label gives every item the action that results name.
+func (p *Plan) label() {
+	if !p.links() {
+		p.actionsOfStore()
+	}
+	for _, a := range p.actions {
+		p.setAction(a)
+	}
+}
+
+// setAction notes what happens to a plugin in the install directory; one that
+// is there though neither configuration nor lock file know it joins the items.
+func (p *Plan) setAction(a installdir.Action) {
+	action := map[installdir.Kind]Action{
+		installdir.Keep: ActionKeep, installdir.Install: ActionInstall,
+		installdir.Change: ActionChange, installdir.Remove: ActionRemove,
+	}[a.Kind]
+	item := p.item(a.Name)
+	item.Action = action
+	if a.Previous == nil {
+		return
+	}
+	item.Installed = a.Previous.Version
+	if action == ActionChange && !item.ready() && a.Previous.Manifest == item.manifest() {
+		item.Action = ActionInstall // the same image, which the store has lost
+	}
+}
+
+// toInstall describes what the install directory shows of an item, if anything.
+func (item *Item) toInstall() (installdir.Plugin, bool) {
+	p := installdir.Plugin{Name: item.Name}
+	if item.Override != "" {
+		p.Override, p.StoreRoot, p.Executable = item.Override, filepath.Dir(item.Override), filepath.Base(item.Override)
+		return p, true
+	}
+	if item.Entry == nil || len(item.Targets) == 0 {
+		return p, false
+	}
+	f := item.Targets[0].fetch
+	p.Description = installdir.Description{
+		Version: item.Entry.Version, Source: item.Entry.Source, Digest: item.Entry.Digest, Manifest: f.key.Manifest,
+		Protocols: item.Entry.Protocols, Executable: f.pinned.Executable, ExecutableDigest: f.locked.ExecutableDigest,
+	}
+	if f.stored != nil {
+		p.StoreRoot, p.Records = f.stored.Root(), f.stored.Records()
+	}
+	return p, true
+}
+
+// actionsOfStore names what happens to each plugin where several platforms only
+// fill the store.
+func (p *Plan) actionsOfStore() {
+	for i := range p.Items {
+		switch item := &p.Items[i]; {
+		case item.Entry == nil:
+			item.Action = ActionRemove
+		case item.Action == ActionSkip:
+		case item.ready():
+			item.Action = ActionKeep
+		default:
+			item.Action = ActionInstall
+		}
+	}
+}
+
+// ready reports whether the store has all of an item.
+func (item *Item) ready() bool {
+	return !slices.ContainsFunc(item.Targets, func(t Target) bool { return !t.ready })
+}
+
+// manifest is the one that the install directory shows.
+func (item *Item) manifest() addr.Digest {
+	if len(item.Targets) == 0 {
+		return ""
+	}
+	return item.Targets[0].fetch.key.Manifest
+}
+
+// item returns the item called name, which is added where it is new.
+func (p *Plan) item(name string) *Item {
+	i, found := slices.BinarySearchFunc(p.Items, name, func(item Item, name string) int { return cmp.Compare(item.Name, name) })
+	if !found {
+		p.Items = slices.Insert(p.Items, i, Item{Name: name})
+	}
+	return &p.Items[i]
+}

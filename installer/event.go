@@ -1,0 +1,38 @@
+package installer
+
+import "github.com/pluginlock/plugins/addr"
+
+// EventKind tells events apart.
+type EventKind int
+
+// The events of a run, roughly in the order in which a plugin meets them.
+const (
+	EventResolving   EventKind = iota // its repository is being asked; Text says why
+	EventSkipped                      // a candidate was passed over; Text says why
+	EventSelected                     // Version was chosen
+	EventDownloading                  // Done of Total bytes of a blob have come
+	EventInstalled                    // its files are in the store
+	EventWaiting                      // another process is at work; Text says on what
+	EventWarning                      // Text is for the user's eyes
+)
+
+// Event is one step of a run.
+type Event struct {
+	Kind     EventKind
+	Plugin   string
+	Source   addr.Source
+	Version  string
+	Platform addr.Platform
+	Text     string
+	Done     int64 // bytes
+	Total    int64 // bytes
+}
+
+func (in *Installer) emit(e Event) {
+	if in.OnEvent != nil {
+		in.OnEvent(e)
+	}
+}
+
+// waiting tells that another process is at work.
+func (in *Installer) waiting(what string) { in.emit(Event{Kind: EventWaiting, Text: what}) }

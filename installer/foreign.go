@@ -1,0 +1,92 @@
+package installer
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/pluginlock/plugins/addr"
+	"github.com/pluginlock/plugins/internal/extract"
+	"github.com/pluginlock/plugins/internal/image"
+	"github.com/pluginlock/plugins/internal/store"
+	"github.com/pluginlock/plugins/lock"
+)
+
+// foreignPlatforms lists what of a foreign image is locked: the platforms that
+// were asked for, else those that it offers and the requirement has a path for.
+func foreignPlatforms(req Requirement, offers []image.Child) []addr.Platform {
+	if len(req.Platforms) > 0 {
+		return req.Platforms
+	}
+	var platforms []addr.Platform
+	for _, o := range offers {
+		if req.Executable.For(o.Platform) != "" {
+			platforms = append(platforms, o.Platform)
+		}
+	}
+	return platforms
+}
+
+func manifestsByPlatform(offers []image.Child, manifests []*image.Document) map[addr.Platform]*image.Document {
+	byPlatform := map[addr.Platform]*image.Document{}
+	for i, o := range offers {
+		byPlatform[o.Platform] = manifests[i]
+	}
+	return byPlatform
+}
+
+// lockForeign takes the executable out of each platform's image, since a
+// foreign image does not declare its digest. What it took is in the store
+// afterwards, where applying finds it.
+func (r *resolver) lockForeign(ctx context.Context, req Requirement, platforms []addr.Platform, manifests map[addr.Platform]*image.Document) ([]lock.Platform, error) {
+	locked := make([]lock.Platform, len(platforms))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(transfers)
+	for i, p := range platforms {
+		group.Go(func() error {
+			digest, err := r.storeForeign(ctx, req, p, manifests[p])
+			locked[i] = lock.Platform{Platform: p, Manifest: manifests[p].Digest, ExecutableDigest: digest}
+			return err
+		})
+	}
+	return locked, group.Wait()
+}
+
+// storeForeign puts one platform's executable into the store and returns its
+// digest.
+func (r *resolver) storeForeign(ctx context.Context, req Requirement, p addr.Platform, manifest *image.Document) (addr.Digest, error) {
+	path := req.Executable.For(p)
+	if path == "" {
+		return "", imageErrorf("the requirement gives no executable for %s", p)
+	}
+	target := fetch{
+		plugin: req.Name, source: req.Source, platform: p,
+		key:      store.Key{Manifest: manifest.Digest, Executable: path},
+		manifest: manifest,
+	}
+	target.pinned.Manifest, target.pinned.Executable = manifest, strings.TrimPrefix(path, "/")
+	entry, err := r.storeEntry(ctx, r.documents, target)
+	if err != nil {
+		return "", err
+	}
+	return executableDigest(entry, target.pinned.Executable)
+}
+
+// executableDigest returns the digest of a stored program. The receipt that
+// says so was compared with the files when the entry was put or found.
+func executableDigest(entry *store.Entry, path string) (addr.Digest, error) {
+	for _, record := range entry.Records() {
+		if record.Path == path {
+			return record.Digest, nil
+		}
+	}
+	return "", imageErrorf("%q is not among the files that were taken from the image", path)
+}
+
+// fillForeign writes the executable of a foreign image below root.
+func (in *Installer) fillForeign(ctx context.Context, repo Repository, f fetch, root *os.Root) ([]extract.Record, error) {
+	result, err := extract.Executable(ctx, f.manifest.Manifest.Layers, repo.Blob, f.key.Executable, f.platform, root, in.Limits)
+	return result.Records, err
+}

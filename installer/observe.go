@@ -1,0 +1,73 @@
+package installer
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"slices"
+	"time"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// sortLargestFirst starts the longest downloads first, so that none is left
+// alone at the end.
+func sortLargestFirst(targets []*Target) {
+	slices.SortStableFunc(targets, func(a, b *Target) int { return cmp.Compare(b.fetch.size(), a.fetch.size()) })
+}
+
+// size is the number of bytes of the layers, of which a foreign image may need
+// only some.
+func (f *fetch) size() (total int64) {
+	for _, layer := range f.manifest.Manifest.Layers {
+		total += layer.Size
+	}
+	return total
+}
+
+// observed returns a repository whose blobs report their progress.
+func (in *Installer) observed(repo Repository, f fetch) Repository {
+	if in.OnEvent == nil {
+		return repo
+	}
+	return observedRepository{repo, in, f}
+}
+
+type observedRepository struct {
+	Repository
+	in *Installer
+	f  fetch
+}
+
+func (o observedRepository) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
+	blob, err := o.Repository.Blob(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return &observedBlob{ReadCloser: blob, o: o, total: d.Size}, nil
+}
+
+// progressInterval keeps a fast download from reporting every few kilobytes.
+const progressInterval = 100 * time.Millisecond
+
+type observedBlob struct {
+	io.ReadCloser
+	o           observedRepository
+	done, total int64
+	last        time.Time
+}
+
+func (b *observedBlob) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.done += int64(n)
+	if now := time.Now(); err != nil || now.Sub(b.last) >= progressInterval {
+		b.last = now
+		f := b.o.f
+		e := Event{Kind: EventDownloading, Plugin: f.plugin, Source: f.source, Platform: f.platform, Done: b.done, Total: b.total}
+		if f.entry != nil {
+			e.Version = f.entry.Version.String()
+		}
+		b.o.in.emit(e)
+	}
+	return n, err
+}

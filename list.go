@@ -1,0 +1,156 @@
+package plugins
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/pluginlock/plugins/installer"
+	"github.com/pluginlock/plugins/launch"
+)
+
+// Status says how a plugin stands on disk.
+type Status = installer.Status
+
+// Listed is one plugin of a project.
+type Listed struct {
+	launch.Plugin
+	Status   Status
+	Required bool   // the configuration asks for it
+	Override string // path of the local program that is installed in its place
+	Err      error  // what is wrong with it; nil where nothing is
+}
+
+// UnknownPluginError means that nobody requires plugins of these names.
+type UnknownPluginError struct {
+	Names []string
+}
+
+func (e *UnknownPluginError) Error() string {
+	return fmt.Sprintf("the configuration does not require %s", quoteAll(e.Names))
+}
+
+// NotInstalledError means that a plugin is not installed, or not as the lock
+// file says.
+type NotInstalledError struct {
+	Name   string
+	Status Status
+}
+
+func (e *NotInstalledError) Error() string {
+	return fmt.Sprintf("plugin %q is not installed (%s)", e.Name, e.Status)
+}
+
+// NotVerifiedError means that installed files are not what the lock file leads
+// to.
+type NotVerifiedError struct {
+	Err error
+}
+
+func (e *NotVerifiedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what differs.
+func (e *NotVerifiedError) Unwrap() error { return e.Err }
+
+// List tells what a project requires, has locked and has installed, by name. It
+// asks no registry and writes nothing.
+func List(ctx context.Context, o Options) ([]Listed, error) {
+	r, err := prepare(ctx, o)
+	if err != nil {
+		return nil, r.fail(err)
+	}
+	listed, err := r.inspect(ctx, false)
+	return listed, r.fail(err)
+}
+
+// Which returns an installed plugin. One that is not installed as the lock file
+// says is a [*NotInstalledError].
+func Which(ctx context.Context, o Options, name string) (launch.Plugin, error) {
+	listed, err := List(ctx, o)
+	if err != nil {
+		return launch.Plugin{}, err
+	}
+	i := slices.IndexFunc(listed, func(l Listed) bool { return l.Name == name })
+	switch {
+	case i < 0:
+		err = &UnknownPluginError{[]string{name}}
+	case listed[i].Status != installer.StatusInstalled:
+		err = &NotInstalledError{name, listed[i].Status}
+	default:
+		return listed[i].Plugin, nil
+	}
+	return launch.Plugin{}, &Error{Problems: []Problem{{Plugin: name, Err: err, Hint: [][]string{{"plugins", "init"}}}}}
+}
+
+// Verify reads every file of every plugin that the project has locked and
+// compares it with what the lock file leads to. Each difference is a
+// [*NotVerifiedError]. With Options.Repair what is damaged is discarded and
+// installed again first.
+func Verify(ctx context.Context, o Options) ([]Listed, error) {
+	r, err := prepare(ctx, o)
+	if err != nil {
+		return nil, r.fail(err)
+	}
+	listed, err := r.inspect(ctx, true)
+	if !o.Repair || err == nil {
+		return listed, r.fail(err)
+	}
+	if _, err := r.installer.DiscardDamaged(ctx, r.project()); err != nil {
+		return listed, r.fail(err)
+	}
+	o.Repair = false
+	if _, err := Init(ctx, o); err != nil {
+		return listed, err
+	}
+	return Verify(ctx, o)
+}
+
+// inspect compares configuration, lock file, store and install directory. With
+// all, every file is read and each plugin that is not installed as locked is a
+// problem.
+func (r *run) inspect(ctx context.Context, all bool) ([]Listed, error) {
+	inspected, err := r.installer.Inspect(ctx, r.project(), all)
+	if err != nil {
+		return nil, err
+	}
+	var listed []Listed
+	var problems installer.Problems
+	for i := range inspected {
+		l := listedOf(&inspected[i])
+		if all && l.Status != installer.StatusInstalled && l.Status != installer.StatusSkipped {
+			if l.Err == nil {
+				l.Err = &NotInstalledError{l.Name, l.Status}
+			}
+			problems = append(problems, &installer.Problem{Plugin: l.Name, Version: l.Version, Err: &NotVerifiedError{l.Err}})
+		}
+		listed = append(listed, l)
+	}
+	if len(problems) > 0 {
+		return listed, problems
+	}
+	return listed, nil
+}
+
+func listedOf(in *installer.Inspected) Listed {
+	l := Listed{Status: in.Status, Required: in.Required, Override: in.Override, Err: in.Err}
+	l.Plugin = launch.Plugin{Name: in.Name, Platform: in.Platform, Manifest: in.Manifest, Dir: in.Dir, Executable: in.Executable}
+	if e := in.Entry; e != nil {
+		l.Version, l.Source, l.Digest, l.Protocols = e.Version.String(), e.Source.String(), e.Digest, e.Protocols
+	} else if in.Executable != "" {
+		d := in.Installed
+		l.Version, l.Source, l.Digest, l.Protocols = d.Version.String(), d.Source.String(), d.Digest, d.Protocols
+	}
+	return l
+}
+
+// quoteAll prints names in quotes, with commas.
+func quoteAll(names []string) string {
+	s := ""
+	for i, name := range names {
+		if i > 0 {
+			s += ", "
+		}
+		s += fmt.Sprintf("%q", name)
+	}
+	return s
+}

@@ -1,0 +1,166 @@
+package plugins
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/pluginlock/plugins/installer"
+	"github.com/pluginlock/plugins/lock"
+)
+
+// Error is what the functions of this package return: every problem of a run.
+type Error struct {
+	Problems []Problem            // never empty
+	Files    map[string]*hcl.File // the configuration, for excerpts
+}
+
+func (e *Error) Error() string {
+	if len(e.Problems) == 1 {
+		return e.Problems[0].Error()
+	}
+	return fmt.Sprintf("%s (and %d more)", e.Problems[0].Error(), len(e.Problems)-1)
+}
+
+// Unwrap reaches the typed causes.
+func (e *Error) Unwrap() []error {
+	errs := make([]error, len(e.Problems))
+	for i := range e.Problems {
+		errs[i] = &e.Problems[i]
+	}
+	return errs
+}
+
+// Diagnostics gives the problems in the form in which HCL tools print them.
+func (e *Error) Diagnostics() hcl.Diagnostics {
+	var diags hcl.Diagnostics
+	for i := range e.Problems {
+		diags = append(diags, e.Problems[i].Diagnostic(hcl.DiagError))
+	}
+	return diags
+}
+
+// Problem is one thing that went wrong, or that a user should know.
+type Problem struct {
+	Plugin  string     // "" where it is not about one plugin
+	Source  string     // canonical, never a mirror
+	Version string     // "" where none was selected
+	Range   *hcl.Range // where in the user's files the cause is written, nil where nowhere
+	Err     error      // typed: of getter, installer, lock, config
+	Hint    [][]string // commands that help, as arguments
+}
+
+func (p *Problem) Error() string {
+	message := p.Err.Error()
+	var diagnostic *DiagnosticError
+	if p.Plugin != "" && !errors.As(p.Err, &diagnostic) {
+		message = fmt.Sprintf("plugin %q (%s): %s", p.Plugin, p.Source, message)
+	}
+	if p.Range != nil {
+		message = fmt.Sprintf("%s: %s", p.Range, message)
+	}
+	return message
+}
+
+// Unwrap returns the cause.
+func (p *Problem) Unwrap() error { return p.Err }
+
+// Diagnostic gives the problem as a diagnostic of HCL.
+func (p *Problem) Diagnostic(severity hcl.DiagnosticSeverity) *hcl.Diagnostic {
+	var own *DiagnosticError
+	if errors.As(p.Err, &own) {
+		return own.Diagnostic
+	}
+	d := &hcl.Diagnostic{Severity: severity, Summary: summary(p.Err), Subject: p.Range}
+	var b strings.Builder
+	if p.Plugin != "" {
+		fmt.Fprintf(&b, "Plugin %q", p.Plugin)
+		if p.Version != "" {
+			fmt.Fprintf(&b, " %s", p.Version)
+		}
+		fmt.Fprintf(&b, " from %s: ", p.Source)
+	}
+	b.WriteString(p.Err.Error())
+	if !strings.HasSuffix(b.String(), ".") {
+		b.WriteString(".")
+	}
+	for _, argv := range p.Hint {
+		fmt.Fprintf(&b, "\n\n  %s", strings.Join(argv, " "))
+	}
+	d.Detail = b.String()
+	return d
+}
+
+// DiagnosticError is a problem of the user's text, as the parser found it.
+type DiagnosticError struct {
+	Diagnostic *hcl.Diagnostic
+}
+
+func (e *DiagnosticError) Error() string {
+	return fmt.Sprintf("%s; %s", e.Diagnostic.Summary, e.Diagnostic.Detail)
+}
+
+// Unwrap returns the typed cause that the diagnostic carries, if any.
+func (e *DiagnosticError) Unwrap() error {
+	err, _ := e.Diagnostic.Extra.(error)
+	return err
+}
+
+// problemsOf turns the errors among diags into problems.
+func problemsOf(diags hcl.Diagnostics, severity hcl.DiagnosticSeverity) []Problem {
+	var problems []Problem
+	for _, d := range diags {
+		if d.Severity == severity {
+			problems = append(problems, Problem{Range: d.Subject, Err: &DiagnosticError{d}})
+		}
+	}
+	return problems
+}
+
+// fail turns whatever went wrong into an [*Error]; nil stays nil.
+func (r *run) fail(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{Problems: r.collect(err), Files: r.files}
+}
+
+func (r *run) collect(err error) []Problem {
+	switch e := err.(type) { //nolint:errorlint // the outermost error decides the shape
+	case hcl.Diagnostics:
+		return problemsOf(e, hcl.DiagError)
+	case *lock.ParseError:
+		return problemsOf(e.Diagnostics, hcl.DiagError)
+	case installer.Problems:
+		var problems []Problem
+		for _, p := range e {
+			problems = append(problems, r.problem(p))
+		}
+		return problems
+	}
+	return []Problem{{Err: err, Hint: r.hints(err)}}
+}
+
+// problem adds to an installer's problem where its requirement is written, and
+// what to do about it.
+func (r *run) problem(p *installer.Problem) Problem {
+	full := Problem{Plugin: p.Plugin, Source: p.Source.String(), Version: p.Version, Err: p.Err, Hint: append(p.Hint, r.hints(p)...)}
+	for _, req := range r.requirements {
+		if req.Name == p.Plugin && req.Range.Filename != "" {
+			full.Range = tightest(&req, p.Err)
+		}
+	}
+	return full
+}
+
+// tightest picks the part of a requirement that an error is about.
+func tightest(req *Requirement, err error) *hcl.Range {
+	var noMatch *installer.NoMatchError
+	var unsuitable *installer.UnsuitableError
+	if errors.As(err, &noMatch) || errors.As(err, &unsuitable) {
+		return &req.VersionRange
+	}
+	return &req.SourceRange
+}

@@ -1,0 +1,105 @@
+package plugins
+
+import (
+	"context"
+	"errors"
+
+	"github.com/pluginlock/plugins/getter"
+	"github.com/pluginlock/plugins/installer"
+	"github.com/pluginlock/plugins/internal/chain"
+	"github.com/pluginlock/plugins/internal/extract"
+	"github.com/pluginlock/plugins/internal/image"
+	"github.com/pluginlock/plugins/internal/installdir"
+	"github.com/pluginlock/plugins/internal/store"
+)
+
+// summary gives the short, fixed heading under which an error is shown and
+// documented; docs/messages.md lists them all.
+func summary(err error) string {
+	for _, s := range summaries {
+		if s.matches(err) {
+			return s.text
+		}
+	}
+	return "Failure"
+}
+
+// summaries are tried in order: what is nearer to the cause comes first.
+var summaries = []struct {
+	text    string
+	matches func(error) bool
+}{
+	{"Interrupted", is(context.Canceled)},
+	{"Timed out", is(context.DeadlineExceeded)},
+	{"Lock file not up to date", as[*installer.DifferenceError]},
+	{"Plugin not verified", as[*NotVerifiedError]},
+	{"Plugin not required", as[*UnknownPluginError]},
+	{"Plugin not installed", as[*NotInstalledError]},
+	{"No matching version", as[*installer.NoMatchError]},
+	{"No usable version", as[*installer.UnsuitableError]},
+	{"Platform not offered", as[*installer.NotOfferedError]},
+	{"Two images for one version", as[*installer.SpellingsError]},
+	{"Version published again", as[*installer.RepublishedError]},
+	{"Locked digest is gone", as[*installer.GoneError]},
+	{"Network needed", as[*installer.OfflineError]},
+	{"Unusable image", as[*installer.ImageError]},
+	{"Lock file and image differ", as[*chain.Error]},
+	{"Ambiguous image", as[*image.AmbiguousPlatformError]},
+	{"Not an image", as[*image.NotImageError]},
+	{"Malformed image", as[*image.DocumentError]},
+	{"Wrong kind of program", as[*extract.HeaderError]},
+	{"Archive refused", as[*extract.EntryError]},
+	{"Archive refused", as[*extract.LimitError]},
+	{"Archive refused", as[*extract.ArchiveError]},
+	{"Image and annotations differ", as[*store.MismatchError]},
+	{"No cache directory", is(store.ErrNoDirectory)},
+	{"Cache cannot be written", as[*store.ReadOnlyError]},
+	{"Cache can be changed by others", as[*store.UnsafeError]},
+	{"Cache damaged", as[*store.DamagedError]},
+	{"File in the way", as[*installdir.ForeignFileError]},
+	{"Install directory unreadable", as[*installdir.StateError]},
+	{"Symbolic links not possible", as[*installdir.SymlinkError]},
+	{"Rate limit", is(getter.ErrRateLimited)},
+	{"Authentication failed", is(getter.ErrUnauthorized)},
+	{"Access denied", is(getter.ErrForbidden)},
+	{"Not found in the registry", is(getter.ErrNotFound)},
+	{"Wrong content from the registry", is(getter.ErrDigestMismatch)},
+	{"Download incomplete", is(getter.ErrTruncated)},
+	{"Unexpected answer from the registry", is(getter.ErrProtocol)},
+	{"Registry failure", is(getter.ErrServer)},
+	{"Registry not reachable", is(getter.ErrNetwork)},
+	{"Notice", as[*NoticeError]},
+}
+
+func is(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
+
+func as[T error](err error) bool {
+	var target T
+	return errors.As(err, &target)
+}
+
+// hints lists commands that help against an error.
+func (r *run) hints(err error) [][]string {
+	var differs *installer.DifferenceError
+	var notOffered *installer.NotOfferedError
+	var republished *installer.RepublishedError
+	var problem *installer.Problem
+	errors.As(err, &problem)
+	switch {
+	case errors.As(err, &differs):
+		return [][]string{{"plugins", "init"}}
+	case errors.As(err, &republished) && problem != nil:
+		return [][]string{{"plugins", "update", problem.Plugin, "--accept-republished"}}
+	case errors.As(err, &notOffered) && len(notOffered.Offered) > 0:
+		return [][]string{{"plugins", "init", "--platform", notOffered.Offered[0].String()}}
+	case as[*NotVerifiedError](err):
+		return [][]string{{"plugins", "verify", "--repair"}}
+	case as[*store.ReadOnlyError](err), errors.Is(err, store.ErrNoDirectory):
+		return [][]string{{"plugins", "init", "--cache-dir", "DIRECTORY"}}
+	case as[*installdir.SymlinkError](err):
+		return [][]string{{"plugins", "init", "--link-mode", "copy"}}
+	}
+	return nil
+}
