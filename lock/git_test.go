@@ -124,6 +124,20 @@ func TestC19GitConflictIsTakenApart(t *testing.T) {
 	}
 }
 
+// TestGitCanMixOneEntry: one branch updates a plugin, another adds a platform
+// to it, and git reports no conflict. The file is well-formed, so this package
+// has nothing to refuse; docs/lock-file.md says what does.
+func TestGitCanMixOneEntry(t *testing.T) {
+	ours := entry(t, "aws", "1.1.0", "darwin/arm64", "linux/amd64")
+	theirs := entry(t, "aws", "1.0.0", "darwin/arm64", "linux/amd64", "windows/amd64")
+	src, clean := newRepository(t, file(entry(t, "aws", "1.0.0", "darwin/arm64", "linux/amd64"))).merge(file(ours), file(theirs))
+	mixed := ours.sorted()
+	mixed.Platforms = append(mixed.Platforms, theirs.Platforms[2])
+	if !clean || !parse(t, src).Equal(file(mixed)) {
+		t.Errorf("clean is %v:\n%s", clean, src)
+	}
+}
+
 // TestUnionMergeIsRefused is the reason why docs/lock-file.md warns of it: git
 // reports success, and no marker is left to take the sides apart by.
 func TestUnionMergeIsRefused(t *testing.T) {
