@@ -37,6 +37,8 @@ type Options struct {
 	TLS    bool   `json:"tls,omitempty"`   // HTTPS, HTTP/2 included, with a certificate of its own: see Registry.CertPEM
 	HTTP1  bool   `json:"http1,omitempty"` // no HTTP/2 over TLS
 	Addr   string `json:"addr,omitempty"`  // where to listen, by default 127.0.0.1:0
+
+	Listener net.Listener `json:"-"` // already listening, in place of Addr; the registry closes it
 }
 
 // Registry is a running registry.
@@ -99,7 +101,7 @@ func (r *Registry) Restart() error {
 	if r.server != nil {
 		return errors.New("the registry is running")
 	}
-	listener, err := net.Listen("tcp", r.addr)
+	listener, err := r.listen()
 	if err != nil {
 		return err
 	}
@@ -117,6 +119,23 @@ func (r *Registry) Restart() error {
 	r.server = server
 	r.serving.Go(func() { _ = serve() }) // ends with ErrServerClosed
 	return nil
+}
+
+// listen takes the listener of the options the first time. Later ones want the
+// same port, which a connection going out may hold for a moment.
+func (r *Registry) listen() (net.Listener, error) {
+	if l := r.options.Listener; l != nil {
+		r.options.Listener = nil
+		return l, nil
+	}
+	const tries, pause = 50, 20 * time.Millisecond
+	for try := 1; ; try++ {
+		listener, err := net.Listen("tcp", r.addr)
+		if err == nil || try == tries {
+			return listener, err
+		}
+		time.Sleep(pause)
+	}
 }
 
 // Stop closes the listener and every connection; the content stays. Requests
