@@ -101,8 +101,8 @@ func TestC03Misspelt(t *testing.T) {
 			[]string{"version", "aws", "variable"}},
 		{"template", entry(`source = "${REGISTRY}/plugins/aws", version = "1.0.0"`), "plugins.hcl:2,20-45", "Value is not a literal",
 			[]string{"source", "aws", "${x}"}},
-		{"misspelt", entry(source + `, versoin = "~> 1.2"`), "plugins.hcl:2,50-57", "Unknown attribute",
-			[]string{"versoin", `Did you mean "version"?`}},
+		{"misspelt", entry(source + `, versoin = "~> 1.2"`), "plugins.hcl:2,50-57", "Unknown attribute", //nolint:misspell // it is the case
+			[]string{"versoin", `Did you mean "version"?`}}, //nolint:misspell // it is the case
 		{"number", entry(source + ", version = 1.2"), "plugins.hcl:2,60-63", "Value of the wrong type",
 			[]string{"version", "non-empty string"}},
 		{"empty", entry(source + `, version = ""`), "plugins.hcl:2,60-62", "Value of the wrong type",
