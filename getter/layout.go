@@ -139,7 +139,7 @@ func (l *layout) entries(ctx context.Context) ([]layoutEntry, error) {
 func (l *layout) checkVersion() error {
 	raw, err := l.read(ocispec.ImageLayoutFile, 64<<10)
 	if err != nil {
-		return l.fail(ErrNotFound, "%s is not an OCI layout: %s cannot be read", l.dir, ocispec.ImageLayoutFile)
+		return l.fail(ErrProtocol, "%s is not an OCI layout: %s cannot be read: %v", l.dir, ocispec.ImageLayoutFile, pathCause(err))
 	}
 	var version ocispec.ImageLayout
 	if err := json.Unmarshal(raw, &version); err != nil || version.Version != ocispec.ImageLayoutVersion {
@@ -188,12 +188,11 @@ func (l *layout) read(name string, limit int64) ([]byte, error) {
 }
 
 func (l *layout) fileError(name string, err error) error {
-	kind := ErrNetwork
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(filepath.ToSlash(name), "blobs/"):
-		kind = ErrDigestNotFound
-	case errors.Is(err, fs.ErrNotExist):
-		kind = ErrNotFound
+	kind := ErrNetwork // the directory is out of reach, as a registry may be
+	if _, statErr := os.Stat(l.dir); statErr == nil && errors.Is(err, fs.ErrNotExist) {
+		if kind = ErrProtocol; strings.HasPrefix(filepath.ToSlash(name), "blobs/") {
+			kind = ErrDigestNotFound
+		}
 	}
 	return &Error{Kind: kind, Source: l.src, Mirror: l.dir, Err: err,
 		Detail: fmt.Sprintf("%s: %s: %v", l.dir, filepath.ToSlash(name), pathCause(err))}

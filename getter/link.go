@@ -59,25 +59,33 @@ func cutLink(s string) (target, params, rest string, ok bool) {
 	if !ok {
 		return "", "", "", false
 	}
+	params, rest, _ = cutUnquoted(rest, ',')
+	return target, params, rest, true
+}
+
+// cutUnquoted is strings.Cut at a separator that stands in no quotes.
+func cutUnquoted(s string, separator byte) (before, after string, found bool) {
 	quoted := false
-	for i := range len(rest) {
-		switch rest[i] {
+	for i := range len(s) {
+		switch s[i] {
 		case '"':
 			quoted = !quoted
-		case ',':
+		case separator:
 			if !quoted {
-				return target, rest[:i], rest[i+1:], true
+				return s[:i], s[i+1:], true
 			}
 		}
 	}
-	return target, rest, "", true
+	return s, "", false
 }
 
 // hasRelation reports whether the parameters of a link name a relation. The
 // quotes may be left out, and several relations may stand in one parameter.
 func hasRelation(params, want string) bool {
-	for _, p := range strings.Split(params, ";") {
-		name, value, _ := strings.Cut(p, "=")
+	for more := true; more; {
+		var param string
+		param, params, more = cutUnquoted(params, ';')
+		name, value, _ := strings.Cut(param, "=")
 		if !strings.EqualFold(strings.TrimSpace(name), "rel") {
 			continue
 		}

@@ -1,7 +1,6 @@
 package getter
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -36,6 +35,10 @@ type retrier struct {
 	gates map[string]*gate // by host and port
 }
 
+// maxStalls is how often a host may fall silent before it is given up: each
+// time costs the whole of Retry.Stall.
+const maxStalls = 2
+
 // RoundTrip sends req until it is answered, or given up: then the error is an
 // [*Error] that says how often and why.
 func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -69,13 +72,16 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 func (t *retrier) pause(req *http.Request, g *gate, p pass, v verdict, try int, resp *http.Response, err error) error {
 	host := req.URL.Host
 	failure := t.failure(host, v, try, resp, err)
-	if err := req.Context().Err(); err != nil {
+	if ctxErr := req.Context().Err(); ctxErr != nil {
 		g.abandon(p)
-		return context.Cause(req.Context())
+		return ctxErr
 	}
 	switch {
 	case v.wait > t.retry.LongestWait:
 		failure.Detail += fmt.Sprintf(" and asks to wait %s, longer than the %s that is waited at most", v.wait, t.retry.LongestWait)
+		g.refuse(p, failure)
+		return failure
+	case errors.Is(err, errStalled) && try >= maxStalls:
 		g.refuse(p, failure)
 		return failure
 	case v.trouble == stumbled:
