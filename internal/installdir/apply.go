@@ -224,7 +224,10 @@ func (a *applier) commit() error {
 	if err != nil {
 		return err
 	}
-	return a.replaceFile(installedFile, encoded)
+	if err := a.replaceFile(installedFile, encoded); err != nil {
+		return err
+	}
+	return a.step("end")
 }
 
 // stamp makes the receipts of new copies, now that they are in their places:
