@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"github.com/pluginlock/plugins/installer"
 	"github.com/pluginlock/plugins/internal/installdir"
@@ -71,6 +72,14 @@ func (r *run) plugin(item *installer.Item) Plugin {
 	if item.Entry != nil {
 		p.Version, p.Source, p.Digest = item.Entry.Version.String(), item.Entry.Source.String(), item.Entry.Digest
 		p.Protocols = item.Entry.Protocols
+	}
+	p.Platform, p.Manifest = item.Platform(), item.Manifest()
+	switch {
+	case item.Override != "":
+		p.Executable = item.Override
+	case item.Program() != "" && len(r.targets) == 1 && !r.options.LockOnly:
+		p.Dir = installdir.PluginDir(r.installDir, item.Name)
+		p.Executable = filepath.Join(p.Dir, filepath.FromSlash(item.Program()))
 	}
 	if item.Problem != nil {
 		problem := r.problem(item.Problem)

@@ -128,7 +128,7 @@ func (p *Plan) setAction(a installdir.Action) {
 		return
 	}
 	item.Installed = a.Previous.Version
-	if action == ActionChange && !item.ready() && a.Previous.Manifest == item.manifest() {
+	if action == ActionChange && !item.ready() && a.Previous.Manifest == item.Manifest() {
 		item.Action = ActionInstall // the same image, which the store has lost
 	}
 }
@@ -175,8 +175,8 @@ func (item *Item) ready() bool {
 	return !slices.ContainsFunc(item.Targets, func(t Target) bool { return !t.ready })
 }
 
-// manifest is the one that the install directory shows.
-func (item *Item) manifest() addr.Digest {
+// Manifest is the digest of the manifest that the install directory shows.
+func (item *Item) Manifest() addr.Digest {
 	if len(item.Targets) == 0 {
 		return ""
 	}

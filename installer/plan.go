@@ -81,6 +81,24 @@ type Target struct {
 	ready  bool          // in the store, checked
 }
 
+// Platform is the platform that the install directory shows of the item; zero
+// where it shows none.
+func (item *Item) Platform() addr.Platform {
+	if len(item.Targets) == 0 {
+		return addr.Platform{}
+	}
+	return item.Targets[0].fetch.platform
+}
+
+// Program is the path of the item's program from the root of its files, with
+// slashes; "" before it was found or fetched.
+func (item *Item) Program() string {
+	if len(item.Targets) == 0 {
+		return ""
+	}
+	return item.Targets[0].fetch.pinned.Executable
+}
+
 // LockChange is one difference between the lock file and what it has to be.
 type LockChange struct {
 	Name   string

@@ -1,0 +1,28 @@
+// Command demo runs the main job of plugins from beginning to end on a registry
+// in this process: it needs Go and nothing else, listens on loopback, keeps to
+// the folder .demo and ends by itself. With -serve it leaves the registry
+// running instead, as a playground.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+)
+
+func main() {
+	serve := flag.Bool("serve", false, "leave the registry running until interrupted")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	run := demo
+	if *serve {
+		run = playground
+	}
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
