@@ -84,8 +84,8 @@ type search struct {
 func (s *search) layer(desc ocispec.Descriptor, lowest bool) (*Record, error) {
 	s.layers = append(s.layers, desc)
 	s.view.push()
-	taken, err := s.scan(desc, &pass{search: s, index: true, guess: s.guess})
-	if err != nil {
+	p := &pass{search: s, index: true, guess: s.guess}
+	if err := s.scan(desc, p); err != nil {
 		return nil, err
 	}
 	s.view.complete = lowest
@@ -94,39 +94,42 @@ func (s *search) layer(desc ocispec.Descriptor, lowest bool) (*Record, error) {
 		if at.outcome != found {
 			continue
 		}
-		if at.layer == len(s.layers)-1 && taken.is(wanted, at.path) {
-			return &taken.record, nil
+		if taken := p.take(wanted, at.path); taken != nil && at.layer == len(s.layers)-1 {
+			return taken, p.discard()
 		}
-		if err := s.discard(taken); err != nil {
+		if err := p.discard(); err != nil {
 			return nil, err
 		}
 		return s.again(s.layers[at.layer], wanted, at.path)
 	}
-	return nil, s.discard(taken)
+	return nil, p.discard()
 }
 
 // again takes a file from a layer that was read already: the link that leads to
 // it stood behind it, or in a lower layer.
 func (s *search) again(desc ocispec.Descriptor, wanted, file string) (*Record, error) {
-	taken, err := s.scan(desc, &pass{search: s, guess: func() (string, string) { return wanted, file }})
-	if err != nil {
+	p := &pass{search: s, guess: func() map[string]string { return map[string]string{file: wanted} }}
+	if err := s.scan(desc, p); err != nil {
 		return nil, err
 	}
-	if !taken.is(wanted, file) {
+	taken := p.take(wanted, file)
+	if taken == nil {
 		return nil, &ArchiveError{Reason: fmt.Sprintf("the layer was read twice and had %q only once", text.Clip(file))}
 	}
-	return &taken.record, nil
+	return taken, nil
 }
 
-// guess names the file that is the program if the layer being read holds it,
-// going by what was read so far, and the wanted name that leads there.
-func (s *search) guess() (wanted, file string) {
-	for _, wanted := range s.wanted {
+// guess names the files that are the program if the layer being read holds
+// them, going by what was read so far, and for each the wanted name that leads
+// there.
+func (s *search) guess() map[string]string {
+	files := map[string]string{}
+	for _, wanted := range slices.Backward(s.wanted) {
 		if at := s.view.resolve(wanted); at.outcome != absent {
-			return wanted, at.path
+			files[at.path] = wanted
 		}
 	}
-	return "", ""
+	return files
 }
 
 // undecided reports whether a lower layer may have the program.
@@ -134,31 +137,25 @@ func (s *search) undecided() bool {
 	return slices.ContainsFunc(s.wanted, func(w string) bool { return s.view.resolve(w).outcome == below })
 }
 
-func (s *search) discard(c *capture) error {
-	if c == nil {
-		return nil
-	}
-	return s.to.root.Remove(c.record.Path)
-}
-
 // scan makes one pass over a layer, to its end.
-func (s *search) scan(desc ocispec.Descriptor, p *pass) (*capture, error) {
+func (s *search) scan(desc ocispec.Descriptor, p *pass) error {
 	blob, err := s.open(s.ctx, desc)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = blob.Close() }()
 	src := &source{ctx: s.ctx, r: blob, size: desc.Size}
 	if p.in, err = openStream(s.ctx, src, s.lim, s.lim.LayerBytes); err != nil {
-		return nil, src.verdict(err, "")
+		return src.verdict(err, "")
 	}
 	defer p.in.close()
-	if err := p.run(); err != nil {
-		_ = s.discard(p.taken) // the first error tells more; the caller removes the rest
-		if read, ok := errors.AsType[*readError](err); ok {
-			return nil, p.in.verdict(read.err, p.last)
-		}
-		return nil, err
+	err = p.run()
+	if err == nil {
+		return nil
 	}
-	return p.taken, nil
+	_ = p.discard() // the first error tells more; the caller removes the rest
+	if read, ok := errors.AsType[*readError](err); ok {
+		return p.in.verdict(read.err, p.last)
+	}
+	return err
 }

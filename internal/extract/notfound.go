@@ -60,7 +60,7 @@ func (v *view) similar(dir, name string) []string {
 			if parent := strings.TrimSuffix(strings.TrimSuffix(p, base), "/"); parent != dir || len(base) > MaxComponentBytes {
 				continue
 			}
-			if _, _, o, _ := v.lookup(p, 0); o == found {
+			if _, _, o, _ := v.lookup(p, 0, len(v.layers)); o == found {
 				seen[base] = levenshtein.Distance(base, name, nil)
 			}
 		}

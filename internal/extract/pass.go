@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/pluginlock/plugins/internal/text"
@@ -18,13 +19,13 @@ const (
 )
 
 // pass is one reading of one foreign layer. It notes the layer's entries in the
-// view if asked to, and writes the file that guess names, the last of that name.
+// view if asked to, and writes the files that guess names, the last of each name.
 type pass struct {
 	*search
 	index   bool
-	guess   func() (wanted, file string)
+	guess   func() map[string]string // from a file of the layer to the wanted name
 	in      *stream
-	taken   *capture
+	taken   []capture
 	entries int
 	guesses int
 	last    string // the entry last read, escaped
@@ -38,12 +39,30 @@ type capture struct {
 	record Record
 }
 
-func (c *capture) is(wanted, file string) bool {
-	return c != nil && !c.stale && c.record.Path == wanted && c.path == file
+// take returns what was captured of a file under a wanted name, if it is still
+// what the layer has, and leaves it out of what discard removes.
+func (p *pass) take(wanted, file string) *Record {
+	for i, c := range p.taken {
+		if !c.stale && c.record.Path == wanted && c.path == file {
+			p.taken = slices.Delete(p.taken, i, i+1)
+			return &c.record
+		}
+	}
+	return nil
+}
+
+// discard removes the files that were captured.
+func (p *pass) discard() error {
+	var errs []error
+	for _, c := range p.taken {
+		errs = append(errs, p.to.root.Remove(c.record.Path))
+	}
+	p.taken = nil
+	return errors.Join(errs...)
 }
 
 func (p *pass) run() error {
-	wanted, file := p.guess()
+	files := p.guess()
 	archive := tar.NewReader(p.in)
 	for {
 		h, err := archive.Next()
@@ -61,11 +80,11 @@ func (p *pass) run() error {
 		if !ok {
 			continue
 		}
-		if p.note(name, h) && leadsTo(file, name) && p.guesses < maxGuesses {
+		if p.note(name, h) && leadsTo(files, name) && p.guesses < maxGuesses {
 			p.guesses++
-			wanted, file = p.guess()
+			files = p.guess()
 		}
-		if err := p.consider(h, name, wanted, file, archive); err != nil {
+		if err := p.consider(h, name, files[name], archive); err != nil {
 			return err
 		}
 		if p.view.cost > maxIndexBytes {
@@ -82,19 +101,24 @@ func (p *pass) note(name string, h *tar.Header) (changed bool) {
 	return p.index && p.view.add(name, h)
 }
 
-// leadsTo reports whether what stands at name bears on how file is found.
-func leadsTo(file, name string) bool {
-	return file == name || strings.HasPrefix(file, name+"/")
+// leadsTo reports whether what stands at name bears on how one of files is found.
+func leadsTo(files map[string]string, name string) bool {
+	for file := range files {
+		if file == name || strings.HasPrefix(file, name+"/") {
+			return true
+		}
+	}
+	return false
 }
 
-// consider takes an entry if it is the file, and drops an earlier one that it
-// replaces.
-func (p *pass) consider(h *tar.Header, name, wanted, file string, content io.Reader) error {
-	if p.taken != nil && p.taken.path == name {
-		p.taken.stale = true
+// consider takes an entry if it is a file that is looked for under the name
+// wanted, and drops an earlier one that it replaces.
+func (p *pass) consider(h *tar.Header, name, wanted string, content io.Reader) error {
+	for i := range p.taken {
+		p.taken[i].stale = p.taken[i].stale || p.taken[i].path == name
 	}
 	switch {
-	case name != file:
+	case wanted == "":
 		return nil
 	case h.Typeflag == tar.TypeGNUSparse, h.Typeflag == tar.TypeReg && isSparse(h):
 		return refuse(KindType, h.Name, "is a sparse file")
@@ -103,18 +127,16 @@ func (p *pass) consider(h *tar.Header, name, wanted, file string, content io.Rea
 	case h.Size > p.lim.FileBytes:
 		return exceeds(limitFileBytes, p.lim.FileBytes, h.Name)
 	}
-	if err := p.discard(p.taken); err != nil {
-		return err
-	}
-	p.taken = nil
 	if err := p.makeParents(wanted); err != nil {
 		return err
 	}
+	// What was captured under this name before is unlinked by this.
+	p.taken = slices.DeleteFunc(p.taken, func(c capture) bool { return c.record.Path == wanted })
 	digest, err := p.to.file(wanted, content, h.Size, true)
 	if err != nil {
 		return shortened(err, h)
 	}
-	p.taken = &capture{path: name, record: Record{Path: wanted, Digest: digest, Size: h.Size, Executable: true}}
+	p.taken = append(p.taken, capture{path: name, record: Record{Path: wanted, Digest: digest, Size: h.Size, Executable: true}})
 	return nil
 }
 

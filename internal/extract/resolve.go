@@ -12,16 +12,17 @@ type outcome uint8
 
 const (
 	absent outcome = iota // certainly not in the image
+	hidden                // not in the image, because a layer says so
 	below                 // undecided: a layer further down has to tell
 	found
 )
 
 // place is where a path leads.
 type place struct {
-	outcome outcome
-	path    string // where it is; for below, where it is if nothing intervenes
-	dir     string // the deepest directory on the way
-	layer   int    // the index in view.layers; of found only
+	outcome outcome // never hidden
+	path    string  // where it is; for below, where it is if nothing intervenes
+	dir     string  // the deepest directory on the way
+	layer   int     // the index in view.layers; of found only
 }
 
 // walk is a path on its way through a view.
@@ -55,12 +56,17 @@ func (v *view) resolve(name string) place {
 
 // step enters next, or ends the walk there.
 func (w *walk) step(next string) (place, bool) {
-	entry, layer, outcome, implied := w.lookup(next, 0)
+	all := len(w.layers)
+	entry, layer, outcome, implied := w.lookup(next, 0, all)
 	if implied && len(w.todo) > 0 && !slices.Contains(w.todo, "..") {
 		// A layer has files below next without an entry for next itself. What
 		// it has there stands, even if next is a link further down.
-		direct := path.Join(next, strings.Join(w.todo, "/"))
-		if e, l, o, _ := w.lookup(direct, 0); o == found && e.typeflag != tar.TypeDir {
+		direct, above := path.Join(next, strings.Join(w.todo, "/")), all
+		if outcome == found {
+			above = layer
+		}
+		e, l, o, _ := w.lookup(direct, 0, above)
+		if o == hidden || o == found && e.typeflag != tar.TypeDir {
 			next, entry, layer, outcome = direct, e, l, o
 			w.at, w.todo = path.Dir(direct), nil
 		}
@@ -70,6 +76,9 @@ func (w *walk) step(next string) (place, bool) {
 	}
 	stop := place{outcome: outcome, path: path.Join(next, strings.Join(w.todo, "/")), dir: w.at, layer: layer}
 	switch {
+	case outcome == hidden:
+		stop.outcome = absent
+		return stop, true
 	case outcome != found:
 		return stop, true
 	case entry.typeflag == tar.TypeReg && len(w.todo) == 0:
@@ -101,7 +110,7 @@ func (w *walk) follow(target string) bool {
 func (v *view) hardLink(entry layerEntry, layer int) (string, layerEntry, int, outcome) {
 	for range maxLinkHops {
 		name := entry.target
-		next, in, outcome, _ := v.lookup(name, layer)
+		next, in, outcome, _ := v.lookup(name, layer, len(v.layers))
 		if outcome != found || next.typeflag != tar.TypeLink {
 			return name, next, in, outcome
 		}
@@ -110,11 +119,11 @@ func (v *view) hardLink(entry layerEntry, layer int) (string, layerEntry, int, o
 	return entry.target, entry, layer, absent
 }
 
-// lookup finds the entry at exactly this path, from the given layer down. An
-// implied directory gives way to what a lower layer has in its place.
-func (v *view) lookup(name string, from int) (e layerEntry, layer int, o outcome, implied bool) {
+// lookup finds the entry at exactly this path in the layers from one to before
+// another. An implied directory gives way to what a lower one has in its place.
+func (v *view) lookup(name string, from, to int) (e layerEntry, layer int, o outcome, implied bool) {
 	directory := layerEntry{typeflag: tar.TypeDir, implied: true}
-	for i := from; i < len(v.layers); i++ {
+	for i := from; i < to; i++ {
 		l := v.layers[i]
 		e, ok := l.entries[name]
 		if ok && !e.implied {
@@ -125,7 +134,7 @@ func (v *view) lookup(name string, from int) (e layerEntry, layer int, o outcome
 			if implied {
 				return directory, i, found, true
 			}
-			return layerEntry{}, i, absent, false
+			return layerEntry{}, i, hidden, false
 		}
 	}
 	switch {

@@ -70,9 +70,11 @@ func (v *view) add(name string, h *tar.Header) (changed bool) {
 	v.cost += len(name) + len(h.Linkname) + 64
 	dir, base := path.Split(name)
 	dir = strings.TrimSuffix(dir, "/")
-	switch {
-	case h.Typeflag == tar.TypeXGlobalHeader:
+	if h.Typeflag == tar.TypeXGlobalHeader {
 		return false
+	}
+	v.imply(l, dir)
+	switch {
 	case base == opaqueWhiteout:
 		l.opaque[dir] = true
 		return false
@@ -82,7 +84,6 @@ func (v *view) add(name string, h *tar.Header) (changed bool) {
 		l.hidden[path.Join(dir, strings.TrimPrefix(base, whiteout))] = true
 		return false
 	}
-	v.imply(l, dir)
 	before, existed := l.entries[name]
 	e := v.entry(h)
 	l.entries[name] = e
@@ -107,7 +108,7 @@ func (v *view) entry(h *tar.Header) layerEntry {
 	return layerEntry{}
 }
 
-// imply notes the directories that an entry needs.
+// imply notes the directories that an entry, or a whiteout, needs.
 func (v *view) imply(l *layerIndex, dir string) {
 	for dir != "" && dir != "." {
 		if _, ok := l.entries[dir]; ok {
