@@ -259,6 +259,8 @@ func checkBlobAnswer(resp *http.Response, want blobRef, offset int64, ranged boo
 		return offset, nil
 	case resp.StatusCode == http.StatusPartialContent && ranged && rightRange(resp.Header.Get("Content-Range"), offset, want.size):
 		return 0, nil
+	case resp.StatusCode == http.StatusPartialContent && !ranged:
+		return 0, fail(ErrProtocol, host, "%s answered with a part of the blob without being asked for one", host)
 	case resp.StatusCode == http.StatusPartialContent, ranged && resp.StatusCode == http.StatusRequestedRangeNotSatisfiable:
 		return 0, errWrongRange
 	}
