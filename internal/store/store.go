@@ -130,7 +130,7 @@ func (s *Store) open() (*os.Root, error) {
 	}
 	resolved, err := filepath.EvalSymlinks(s.dir)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("cache directory %s: %w", s.dir, err)
 	}
 	root, err := os.OpenRoot(resolved)
 	if err != nil {
