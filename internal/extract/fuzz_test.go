@@ -1,0 +1,80 @@
+package extract_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pluginlock/plugins/addr"
+	"github.com/pluginlock/plugins/internal/extract"
+	"github.com/pluginlock/plugins/internal/hostile"
+)
+
+// fuzzLimits keep one input cheap, and are low enough to be exceeded.
+var fuzzLimits = extract.Limits{Entries: 200, Bytes: 1 << 20, FileBytes: 1 << 19, Ratio: 200, RatioFrom: 1 << 16, ZstdWindow: 8 << 20,
+	LayerEntries: 1000, LayerBytes: 1 << 20}
+
+func seeds(f *testing.F) {
+	for _, a := range append(hostile.Archives(), hostile.Honest()...) {
+		if len(a.Layer) < 64<<10 {
+			f.Add(a.Layer)
+		}
+	}
+}
+
+// FuzzPayload unpacks anything: plain tar, gzip or zstd. Nothing outside of the
+// root changes, limits hold, and what was accepted is on disk as it was said.
+func FuzzPayload(f *testing.F) {
+	seeds(f)
+	f.Fuzz(func(t *testing.T, blob []byte) {
+		s := newSite(t)
+		var result extract.Result
+		var err error
+		allocated := allocatedBy(func() { result, err = s.payload(blob, fuzzLimits) })
+		s.checkAround()
+		if size := diskUse(t, s.dir); size > fuzzLimits.Bytes {
+			t.Errorf("%d bytes were written", size)
+		}
+		if allocated > 64<<20 {
+			t.Errorf("%d bytes were allocated", allocated)
+		}
+		if err != nil {
+			return
+		}
+		walked, err := extract.Walk(t.Context(), s.root, result.Records, fuzzLimits)
+		must(t, err)
+		if d := extract.Differences(result.Records, walked); d != nil {
+			t.Errorf("on disk: %v", d)
+		}
+		for _, r := range walked {
+			at, err := filepath.EvalSymlinks(filepath.Join(s.dir, filepath.FromSlash(r.Path)))
+			must(t, err)
+			if real, _ := filepath.EvalSymlinks(s.dir); at != real && !strings.HasPrefix(at, real+string(os.PathSeparator)) {
+				t.Errorf("%s leads to %s", r.Path, at)
+			}
+		}
+	})
+}
+
+// FuzzForeign looks for a program in anything: at most that one file is written.
+func FuzzForeign(f *testing.F) {
+	seeds(f)
+	f.Fuzz(func(t *testing.T, blob []byte) {
+		s := newSite(t)
+		image := &foreignImage{blobs: [][]byte{blob, blob}}
+		result, err := extract.Executable(t.Context(), image.layers(), image.open, "/plugin/run", addr.Platform{OS: "linux", Arch: "amd64"}, s.root, fuzzLimits)
+		s.checkAround()
+		if len(image.opened) > 3 {
+			t.Errorf("layers opened: %v", image.opened)
+		}
+		if err != nil {
+			return
+		}
+		walked, err := extract.Walk(t.Context(), s.root, result.Records, fuzzLimits)
+		must(t, err)
+		if d := extract.Differences(result.Records, walked); d != nil || len(walked) != 1 || walked[0].Path != "plugin/run" {
+			t.Errorf("got %v, on disk %v", result.Records, walked)
+		}
+	})
+}
