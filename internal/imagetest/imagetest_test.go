@@ -214,7 +214,11 @@ func TestOddImages(t *testing.T) {
 	plugin := imagetest.Plugin{}.Build(t)
 	amd64 := plugin.Child("linux/amd64")
 
-	attested := parse(t, imagetest.WithAttestations(plugin))
+	withAttestations := imagetest.WithAttestations(plugin)
+	if withAttestations.Bytes(plugin.Digest()) != nil {
+		t.Error("the index before is still there")
+	}
+	attested := parse(t, withAttestations)
 	if offers, err := attested.Index.Offers(); err != nil || len(offers) != 4 || len(attested.Index.Children) != 8 {
 		t.Errorf("attested: %d offers of %d, %v", len(offers), len(attested.Index.Children), err)
 	}

@@ -63,7 +63,7 @@ func (x Index) Make() (*Image, error) {
 // one of platform unknown/unknown that holds its provenance.
 func WithAttestations(im *Image) *Image {
 	var c collector
-	c.include(im)
+	c.include(Without(im, im.Digest()))
 	index := im.Index()
 	for _, subject := range index.Manifests {
 		statement := c.blob("application/vnd.in-toto+json", []byte(`{"_type":"https://in-toto.io/Statement/v0.1","subject":[]}`))
