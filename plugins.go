@@ -83,6 +83,8 @@ type Options struct {
 	Names             []string          // in mode Update: which plugins; empty is all
 	AcceptRepublished bool              // in mode Update with Names: take a new digest of the same version
 	LockOnly          bool              // write the lock file, install nothing
+	DryRun            bool              // plan and report, change nothing that a project sees
+	ResolveConflicts  bool              // of a lock file with git's conflict markers keep what both sides agree on
 	Overrides         map[string]string // name → path of a local program used instead
 	Offline           bool              // ask no registry; what is missing is an error
 
@@ -110,7 +112,7 @@ func Init(ctx context.Context, o Options) (*Result, error) {
 		return run.result(nil), run.fail(err)
 	}
 	plan, err := run.plan(ctx)
-	if err != nil || plan.Empty() {
+	if err != nil || plan.Empty() || o.DryRun {
 		return run.result(plan), run.fail(err)
 	}
 	return run.applyLocked(ctx, plan)

@@ -34,7 +34,6 @@ type run struct {
 	typed        []installer.Requirement
 	lockFile     *lock.File // nil before it was read
 	lockAbsent   bool
-	lockSource   []byte
 
 	store     *store.Store
 	installer *installer.Installer
@@ -109,13 +108,39 @@ func (r *run) readConfig() (*config.Config, hcl.Diagnostics) {
 
 func (r *run) readLock() error {
 	file, src, err := lock.Load(r.lockPath)
-	r.lockSource = src
 	r.lockAbsent = errors.Is(err, fs.ErrNotExist)
-	if r.lockAbsent {
+	switch {
+	case r.lockAbsent:
 		file, err = &lock.File{}, nil
+	case r.options.ResolveConflicts && errors.Is(err, lock.ErrConflict):
+		file, err = r.mergeLock(src)
 	}
-	if file != nil {
-		r.lockFile = file
+	if err != nil {
+		return r.excerptLock(src, err)
+	}
+	r.lockFile = file
+	return nil
+}
+
+// mergeLock keeps what both sides of a conflict agree on; the rest is resolved
+// anew. There is then no lock file that could be left as it is.
+func (r *run) mergeLock(src []byte) (*lock.File, error) {
+	ours, theirs, diags := lock.ParseConflicted(src, r.lockPath)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	merged, _ := lock.Merge(ours, theirs)
+	r.lockAbsent = true
+	return merged, nil
+}
+
+// excerptLock lets messages show the lines of the lock file that are at fault.
+func (r *run) excerptLock(src []byte, err error) error {
+	if src != nil {
+		if r.files == nil {
+			r.files = map[string]*hcl.File{}
+		}
+		r.files[r.lockPath] = &hcl.File{Bytes: src}
 	}
 	return err
 }

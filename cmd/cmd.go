@@ -77,7 +77,8 @@ install directory match.`,
 	app := &app{use: o.Use, load: o.Load}
 	app.addFlags(root, mounted)
 	for _, command := range []*cobra.Command{
-		newInitCommand(app), newListCommand(app), newWhichCommand(app), newVerifyCommand(app),
+		newInitCommand(app), newUpdateCommand(app), newLockCommand(app),
+		newListCommand(app), newOutdatedCommand(app), newInspectCommand(app), newVerifyCommand(app), newWhichCommand(app),
 		newEnvCommand(app), newVersionCommand(app),
 	} {
 		if len(o.Commands) == 0 || slices.Contains(o.Commands, command.Name()) {
@@ -116,6 +117,8 @@ func ExitCode(err error) int {
 		return 0
 	case errors.As(err, &usage):
 		return exitUsage
+	case errors.Is(err, errOutdated):
+		return exitDifference
 	case onlyDifferences(err):
 		return exitDifference
 	}
@@ -144,6 +147,14 @@ type usageError struct {
 
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
+
+// silentError decides the exit code after everything was said.
+type silentError struct {
+	err error
+}
+
+func (e *silentError) Error() string { return e.err.Error() }
+func (e *silentError) Unwrap() error { return e.err }
 
 func usageErrorf(format string, args ...any) error {
 	return &usageError{err: fmt.Errorf(format, args...)}

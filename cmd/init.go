@@ -85,23 +85,11 @@ func (a *app) runInit(ctx context.Context, f initFlags) error {
 	if err := f.apply(&flagsOnly); err != nil {
 		return err
 	}
-	o, err := a.options(ctx)
-	if err != nil {
-		return err
-	}
-	if err := f.apply(&o); err != nil {
-		return err
-	}
-	progress := newProgress(a.printer)
-	o.OnEvent = progress.event
-	result, err := plugins.Init(ctx, o)
-	progress.close()
-	a.printer.installed(result, err)
-	return err
+	return a.change(ctx, func(o *plugins.Options) { _ = f.apply(o) })
 }
 
-// installed prints what a run did, one line a plugin and a summary.
-func (p *printer) installed(result *plugins.Result, err error) {
+// changed prints what a run did, one line a plugin and a summary.
+func (p *printer) changed(result *plugins.Result, o plugins.Options, err error) {
 	p.warnings(result.Warnings)
 	if p.json {
 		p.document(newResultDocument(result, err))
@@ -120,30 +108,24 @@ func (p *printer) installed(result *plugins.Result, err error) {
 		counts[plugin.Action]++
 		p.line("%-*s  %s", width, name, describe(plugin))
 	}
-	p.line("%s", summarize(counts, result.LockChanged))
+	p.line("%s", summarize(counts, result, o))
 }
 
 // describe says in one line what happened to a plugin.
 func describe(p plugins.Plugin) string {
-	what := p.Version
 	if p.Override {
 		return "local program " + p.Executable + ", not locked"
 	}
+	what := p.Version + " " + past[p.Action]
 	switch p.Action {
-	case installer.ActionInstall:
-		what += " installed"
-	case installer.ActionKeep:
-		what += " kept"
 	case installer.ActionChange:
 		if p.Previous != "" && p.Previous != p.Version {
 			what = p.Previous + " changed to " + p.Version
-		} else {
-			what += " changed"
 		}
 	case installer.ActionRemove:
-		return p.Previous + " removed"
+		return strings.TrimSpace(p.Previous + " removed")
 	case installer.ActionSkip:
-		what += " skipped: not for this platform"
+		what += ": not for this platform"
 	}
 	if !p.Platform.IsZero() {
 		what += " (" + p.Platform.String() + ")"
@@ -151,25 +133,33 @@ func describe(p plugins.Plugin) string {
 	return what
 }
 
-func summarize(counts map[plugins.Action]int, lockChanged bool) string {
+// past is how each action is told once it was done, in the order of summaries.
+var past = map[plugins.Action]string{
+	installer.ActionInstall: "installed", installer.ActionChange: "changed", installer.ActionKeep: "kept",
+	installer.ActionRemove: "removed", installer.ActionSkip: "skipped",
+}
+
+// summarize counts the actions and says what became of the lock file.
+func summarize(counts map[plugins.Action]int, result *plugins.Result, o plugins.Options) string {
 	var parts []string
-	for _, a := range []struct {
-		action plugins.Action
-		past   string
-	}{
-		{installer.ActionInstall, "installed"}, {installer.ActionChange, "changed"}, {installer.ActionKeep, "kept"},
-		{installer.ActionRemove, "removed"}, {installer.ActionSkip, "skipped"},
+	for _, action := range []plugins.Action{
+		installer.ActionInstall, installer.ActionChange, installer.ActionKeep, installer.ActionRemove, installer.ActionSkip,
 	} {
-		if n := counts[a.action]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, a.past))
+		if n := counts[action]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, past[action]))
 		}
 	}
 	if len(parts) == 0 {
 		parts = []string{"no plugins are required"}
 	}
-	lock := "lock file unchanged"
-	if lockChanged {
-		lock = "lock file written"
+	what := strings.Join(parts, ", ")
+	switch {
+	case o.DryRun:
+		what += "; nothing was changed (dry run)."
+	case result.LockChanged:
+		what += "; lock file written."
+	default:
+		what += "; lock file unchanged."
 	}
-	return strings.Join(parts, ", ") + "; " + lock + "."
+	return what
 }

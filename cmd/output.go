@@ -59,8 +59,9 @@ func (p *printer) finish(c *cobra.Command, err error) {
 		}{problemDocuments(err)})
 	}
 	var usage *usageError
+	var silent *silentError
 	switch {
-	case err == nil:
+	case err == nil || errors.As(err, &silent):
 	case errors.As(err, &usage):
 		usage.reported = true
 		printUsageError(p.errOut, c, usage)

@@ -25,24 +25,30 @@ type TagStats struct {
 // The order in which a registry lists them does not matter.
 func Candidates(constraint addr.Constraint, tags []string) ([]Candidate, TagStats) {
 	stats := TagStats{Tags: len(tags)}
+	for _, tag := range tags {
+		if v, ok := addr.ParseTag(tag); ok {
+			stats.count(v)
+		}
+	}
+	return candidates(tags, constraint.Allows), stats
+}
+
+// candidates joins the spellings of each version that is wanted.
+func candidates(tags []string, wanted func(addr.Version) bool) []Candidate {
 	byVersion := map[addr.Version][]string{}
 	for _, tag := range tags {
 		v, ok := addr.ParseTag(tag)
-		if !ok {
-			continue
-		}
-		stats.count(v)
-		if constraint.Allows(v) && !slices.Contains(byVersion[v], tag) {
+		if ok && wanted(v) && !slices.Contains(byVersion[v], tag) {
 			byVersion[v] = append(byVersion[v], tag)
 		}
 	}
-	candidates := make([]Candidate, 0, len(byVersion))
+	sorted := make([]Candidate, 0, len(byVersion))
 	for v, spellings := range byVersion {
 		sortSpellings(v, spellings)
-		candidates = append(candidates, Candidate{v, spellings})
+		sorted = append(sorted, Candidate{v, spellings})
 	}
-	slices.SortFunc(candidates, func(a, b Candidate) int { return b.Version.Compare(a.Version) })
-	return candidates, stats
+	slices.SortFunc(sorted, func(a, b Candidate) int { return b.Version.Compare(a.Version) })
+	return sorted
 }
 
 func (s *TagStats) count(v addr.Version) {

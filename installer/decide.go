@@ -92,7 +92,7 @@ func unfit(req Requirement, entry *lock.Entry) string {
 		return "its executable is not the one in the lock file"
 	}
 	for _, p := range req.Platforms {
-		if _, ok := entry.Platform(p); !ok {
+		if _, ok := lockedFor(entry, p); !ok {
 			return fmt.Sprintf("the lock file has no %s of version %s", p, entry.Version)
 		}
 	}

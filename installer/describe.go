@@ -17,60 +17,106 @@ import (
 	"github.com/pluginlock/plugins/lock"
 )
 
-// describe turns an image into a lock entry: every platform of a plugin image
-// from its manifests' annotations, the platforms asked for of a foreign image
-// from their layers. A reason means that the image is passed over.
-func (r *resolver) describe(ctx context.Context, req Requirement, c Candidate, doc *image.Document, offers []image.Child) (*lock.Entry, string, error) {
-	entry := &lock.Entry{Name: req.Name, Source: req.Source, Version: c.Version, Digest: doc.Digest}
-	if c.Tags[0] != c.Version.Tag() {
-		entry.Tag = c.Tags[0]
-	}
-	manifests, err := r.documents.children(ctx, req.Source, digestsOf(offers))
-	if err != nil {
-		return nil, "", err
-	}
-	if err := r.checkConfigs(ctx, req.Source, offers, manifests); err != nil {
-		return nil, "", err
-	}
-	plugin, err := isPluginImage(manifests)
-	switch {
-	case err != nil:
-		return nil, "", err
-	case plugin && !req.Executable.IsZero():
-		return nil, "", imageErrorf("version %s is a plugin image, which declares its executable itself: remove \"executable\" from the requirement", c.Version)
-	case !plugin && req.Executable.IsZero():
-		return nil, "", imageErrorf("version %s is not a plugin image: add to the requirement where its program lies, such as executable = \"/usr/bin/%s\"", c.Version, req.Name)
-	case plugin:
-		reason, err := declare(entry, doc, offers, manifests)
-		return entry, reason, err
-	}
-	entry.Executable = req.Executable
-	entry.Platforms, err = r.lockForeign(ctx, req, foreignPlatforms(req, offers), manifestsByPlatform(offers, manifests))
-	return entry, "", err
+// sighting is what the documents of one version say.
+type sighting struct {
+	candidate Candidate
+	doc       *image.Document
+	offers    []image.Child
+	manifests []*image.Document // of offers
+	plugin    bool              // a plugin image
+	declared  []image.Declaration
 }
 
-// declare fills entry from what the manifests of a plugin image declare.
-func declare(entry *lock.Entry, doc *image.Document, offers []image.Child, manifests []*image.Document) (reason string, err error) {
-	if source := doc.Source(); source != "" && source != entry.Source.String() {
-		return "", imageErrorf("version %s says that it was pushed to %s, not to %s", entry.Version, text.Clip(source), entry.Source)
+// protocols are those that every manifest declares.
+func (s *sighting) protocols() []int {
+	if !s.plugin {
+		return nil
 	}
-	for i, manifest := range manifests {
+	return s.declared[0].Protocols
+}
+
+// describe reads the manifests and configs of an image and judges them against
+// the requirement.
+func (r *resolver) describe(ctx context.Context, req Requirement, c Candidate, doc *image.Document) (*sighting, string, error) {
+	s := &sighting{candidate: c, doc: doc}
+	var err error
+	if s.offers, err = r.offers(ctx, req.Source, doc); err != nil {
+		return nil, "", err
+	}
+	if reason := lacksPlatform(req, s.offers); reason != "" {
+		return s, reason, nil
+	}
+	if s.manifests, err = r.documents.children(ctx, req.Source, digestsOf(s.offers)); err != nil {
+		return nil, "", err
+	}
+	if err := r.checkConfigs(ctx, req.Source, s.offers, s.manifests); err != nil {
+		return nil, "", err
+	}
+	if s.plugin, err = isPluginImage(s.manifests); err != nil {
+		return nil, "", err
+	}
+	switch {
+	case s.plugin && !req.Executable.IsZero():
+		return nil, "", imageErrorf("version %s is a plugin image, which declares its executable itself: remove \"executable\" from the requirement", c.Version)
+	case !s.plugin && req.Executable.IsZero():
+		return nil, "", imageErrorf("version %s is not a plugin image: add to the requirement where its program lies, such as executable = \"/usr/bin/%s\"", c.Version, req.Name)
+	case !s.plugin:
+		return s, "", nil
+	}
+	if reason, err := s.declare(req.Source); err != nil || reason != "" {
+		return s, reason, err
+	}
+	if !shareProtocol(req.Protocols, s.protocols()) {
+		return s, fmt.Sprintf("it speaks protocol %s, not %s", text.Join(s.protocols()), text.Join(req.Protocols)), nil
+	}
+	return s, "", nil
+}
+
+// declare reads what the manifests of a plugin image declare; they have to
+// agree with each other, with the tag and with the source.
+func (s *sighting) declare(source addr.Source) (reason string, err error) {
+	version := s.candidate.Version
+	if pushed := s.doc.Source(); pushed != "" && pushed != source.String() {
+		return "", imageErrorf("version %s says that it was pushed to %s, not to %s", version, text.Clip(pushed), source)
+	}
+	for i, manifest := range s.manifests {
 		declared, _, err := manifest.Declaration()
 		if err != nil {
 			return "", err
 		}
-		if version, ok := chain.DeclaredVersion(declared); declared.Version != "" && (!ok || version != entry.Version) {
+		if v, ok := chain.DeclaredVersion(declared); declared.Version != "" && (!ok || v != version) {
 			return fmt.Sprintf("it declares itself to be version %q", text.Clip(declared.Version)), nil
 		}
-		if i > 0 && !slices.Equal(declared.Protocols, entry.Protocols) {
-			return "", imageErrorf("version %s declares protocols %s for %s, %s for %s", entry.Version,
-				text.Join(entry.Protocols), offers[0].Platform, text.Join(declared.Protocols), offers[i].Platform)
+		if i > 0 && !slices.Equal(declared.Protocols, s.declared[0].Protocols) {
+			return "", imageErrorf("version %s declares protocols %s for %s, %s for %s", version,
+				text.Join(s.declared[0].Protocols), s.offers[0].Platform, text.Join(declared.Protocols), s.offers[i].Platform)
 		}
-		entry.Protocols = declared.Protocols
-		entry.Platforms = append(entry.Platforms, lock.Platform{
-			Platform: offers[i].Platform, Manifest: manifest.Digest, ExecutableDigest: declared.ExecutableDigest})
+		s.declared = append(s.declared, declared)
 	}
 	return "", nil
+}
+
+// lockEntry turns a sighting into a lock entry: every platform of a plugin image
+// from its manifests' annotations, the platforms asked for of a foreign image
+// from their layers, which are downloaded.
+func (r *resolver) lockEntry(ctx context.Context, req Requirement, s *sighting) (*lock.Entry, error) {
+	entry := &lock.Entry{
+		Name: req.Name, Source: req.Source, Version: s.candidate.Version, Digest: s.doc.Digest,
+		Executable: req.Executable, Protocols: s.protocols(),
+	}
+	if tag := s.candidate.Tags[0]; tag != entry.Version.Tag() {
+		entry.Tag = tag
+	}
+	if !s.plugin {
+		var err error
+		entry.Platforms, err = r.lockForeign(ctx, req, s)
+		return entry, err
+	}
+	for i, manifest := range s.manifests {
+		entry.Platforms = append(entry.Platforms, lock.Platform{
+			Platform: s.offers[i].Platform, Manifest: manifest.Digest, ExecutableDigest: s.declared[i].ExecutableDigest})
+	}
+	return entry, nil
 }
 
 // isPluginImage asks the manifests, which are authoritative: tools drop the

@@ -3,6 +3,7 @@ package installer
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -18,7 +19,14 @@ import (
 // were asked for, else those that it offers and the requirement has a path for.
 func foreignPlatforms(req Requirement, offers []image.Child) []addr.Platform {
 	if len(req.Platforms) > 0 {
-		return req.Platforms
+		var platforms []addr.Platform
+		for _, p := range req.Platforms {
+			if child, ok := image.Best(offers, p); ok && !slices.Contains(platforms, child.Platform) {
+				platforms = append(platforms, child.Platform)
+			}
+		}
+		slices.SortFunc(platforms, addr.Platform.Compare)
+		return platforms
 	}
 	var platforms []addr.Platform
 	for _, o := range offers {
@@ -29,25 +37,19 @@ func foreignPlatforms(req Requirement, offers []image.Child) []addr.Platform {
 	return platforms
 }
 
-func manifestsByPlatform(offers []image.Child, manifests []*image.Document) map[addr.Platform]*image.Document {
-	byPlatform := map[addr.Platform]*image.Document{}
-	for i, o := range offers {
-		byPlatform[o.Platform] = manifests[i]
-	}
-	return byPlatform
-}
-
 // lockForeign takes the executable out of each platform's image, since a
 // foreign image does not declare its digest. What it took is in the store
 // afterwards, where applying finds it.
-func (r *resolver) lockForeign(ctx context.Context, req Requirement, platforms []addr.Platform, manifests map[addr.Platform]*image.Document) ([]lock.Platform, error) {
+func (r *resolver) lockForeign(ctx context.Context, req Requirement, s *sighting) ([]lock.Platform, error) {
+	platforms := foreignPlatforms(req, s.offers)
 	locked := make([]lock.Platform, len(platforms))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(transfers)
 	for i, p := range platforms {
+		manifest := s.manifests[slices.IndexFunc(s.offers, func(o image.Child) bool { return o.Platform == p })]
 		group.Go(func() error {
-			digest, err := r.storeForeign(ctx, req, p, manifests[p])
-			locked[i] = lock.Platform{Platform: p, Manifest: manifests[p].Digest, ExecutableDigest: digest}
+			digest, err := r.storeForeign(ctx, req, p, manifest)
+			locked[i] = lock.Platform{Platform: p, Manifest: manifest.Digest, ExecutableDigest: digest}
 			return err
 		})
 	}

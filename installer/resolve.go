@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -125,25 +124,22 @@ func (r *resolver) choose(ctx context.Context, req Requirement, candidates []Can
 
 // try describes a candidate as a lock entry, or says why it is passed over.
 func (r *resolver) try(ctx context.Context, req Requirement, c Candidate) (*lock.Entry, string, error) {
+	found, reason, err := r.look(ctx, req, c)
+	if err != nil || reason != "" {
+		return nil, reason, err
+	}
+	entry, err := r.lockEntry(ctx, req, found)
+	return entry, "", err
+}
+
+// look reads the documents of a candidate and judges it, without downloading
+// any plugin. A reason means that the candidate is passed over.
+func (r *resolver) look(ctx context.Context, req Requirement, c Candidate) (found *sighting, reason string, err error) {
 	doc, reason, err := r.candidateDocument(ctx, req.Source, c)
 	if doc == nil {
 		return nil, reason, err
 	}
-	offers, err := r.offers(ctx, req.Source, doc)
-	if err != nil {
-		return nil, "", err
-	}
-	if reason := lacksPlatform(req, offers); reason != "" {
-		return nil, reason, nil
-	}
-	entry, reason, err := r.describe(ctx, req, c, doc, offers)
-	if err != nil || reason != "" {
-		return nil, reason, err
-	}
-	if !shareProtocol(req.Protocols, entry.Protocols) {
-		return nil, fmt.Sprintf("it speaks protocol %s, not %s", text.Join(entry.Protocols), text.Join(req.Protocols)), nil
-	}
-	return entry, "", nil
+	return r.describe(ctx, req, c, doc)
 }
 
 // candidateDocument reads what the candidate's tags point to; a tag that is
@@ -188,7 +184,7 @@ func lacksPlatform(req Requirement, offers []image.Child) string {
 		return "it is offered for no platform"
 	}
 	for _, p := range req.Platforms {
-		if !slices.Contains(platformsOf(offers), p) {
+		if _, ok := image.Best(offers, p); !ok {
 			return fmt.Sprintf("it is not offered for %s", p)
 		}
 	}

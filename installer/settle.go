@@ -98,21 +98,25 @@ func (r *resolver) complete(ctx context.Context, d decision, targets []addr.Plat
 		wanted = append(wanted, child.Platform)
 	}
 	r.emit(Event{Kind: EventResolving, Plugin: d.req.Name, Source: d.req.Source, Version: d.entry.Version.String(), Text: d.reason})
-	return r.extend(ctx, d, doc, offers, wanted)
+	return r.extend(ctx, d, doc, wanted)
 }
 
 // extend describes the locked image once more and joins what it lacks.
-func (r *resolver) extend(ctx context.Context, d decision, doc *image.Document, offers []image.Child, wanted []addr.Platform) (*lock.Entry, error) {
+func (r *resolver) extend(ctx context.Context, d decision, doc *image.Document, wanted []addr.Platform) (*lock.Entry, error) {
 	req := d.req
 	if !req.Executable.IsZero() {
 		req.Platforms = wanted // of a foreign image each platform is a download
 	}
-	described, reason, err := r.describe(ctx, req, Candidate{d.entry.Version, []string{d.entry.TagName()}}, doc, offers)
+	found, reason, err := r.describe(ctx, req, Candidate{d.entry.Version, []string{d.entry.TagName()}}, doc)
 	if err != nil {
 		return nil, err
 	}
 	if reason != "" {
 		return nil, imageErrorf("the locked image of version %s cannot be used: %s", d.entry.Version, reason)
+	}
+	described, err := r.lockEntry(ctx, req, found)
+	if err != nil {
+		return nil, err
 	}
 	entry := *renamed(d.entry, d.req.Name)
 	entry.Platforms = slices.Clone(entry.Platforms)
