@@ -98,7 +98,7 @@ func (p *printer) changed(result *plugins.Result, o plugins.Options, err error) 
 	if err != nil {
 		return
 	}
-	counts := map[plugins.Action]int{}
+	counts, words := map[plugins.Action]int{}, past(o)
 	width := 0
 	for name := range result.Plugins {
 		width = max(width, len(name))
@@ -106,13 +106,13 @@ func (p *printer) changed(result *plugins.Result, o plugins.Options, err error) 
 	for _, name := range slices.Sorted(maps.Keys(result.Plugins)) {
 		plugin := result.Plugins[name]
 		counts[plugin.Action]++
-		p.line("%-*s  %s", width, name, describe(plugin))
+		p.line("%-*s  %s", width, name, describe(plugin, words))
 	}
-	p.line("%s", summarize(counts, result, o))
+	p.line("%s", summarize(counts, words, result, o))
 }
 
 // describe says in one line what happened to a plugin.
-func describe(p plugins.Plugin) string {
+func describe(p plugins.Plugin, past map[plugins.Action]string) string {
 	if p.Override {
 		return "local program " + p.Executable + ", not locked"
 	}
@@ -120,10 +120,10 @@ func describe(p plugins.Plugin) string {
 	switch p.Action {
 	case installer.ActionChange:
 		if p.Previous != "" && p.Previous != p.Version {
-			what = p.Previous + " changed to " + p.Version
+			what = p.Previous + " " + past[p.Action] + " to " + p.Version
 		}
 	case installer.ActionRemove:
-		return strings.TrimSpace(p.Previous + " removed")
+		return strings.TrimSpace(p.Previous + " " + past[p.Action])
 	case installer.ActionSkip:
 		what += ": not for this platform"
 	}
@@ -133,14 +133,20 @@ func describe(p plugins.Plugin) string {
 	return what
 }
 
-// past is how each action is told once it was done, in the order of summaries.
-var past = map[plugins.Action]string{
-	installer.ActionInstall: "installed", installer.ActionChange: "changed", installer.ActionKeep: "kept",
-	installer.ActionRemove: "removed", installer.ActionSkip: "skipped",
+// past is how each action is told once it was done, or would have been.
+func past(o plugins.Options) map[plugins.Action]string {
+	words := map[plugins.Action]string{
+		installer.ActionInstall: "installed", installer.ActionChange: "changed", installer.ActionKeep: "kept",
+		installer.ActionRemove: "removed", installer.ActionSkip: "skipped",
+	}
+	if o.LockOnly {
+		words[installer.ActionInstall] = "locked"
+	}
+	return words
 }
 
 // summarize counts the actions and says what became of the lock file.
-func summarize(counts map[plugins.Action]int, result *plugins.Result, o plugins.Options) string {
+func summarize(counts map[plugins.Action]int, past map[plugins.Action]string, result *plugins.Result, o plugins.Options) string {
 	var parts []string
 	for _, action := range []plugins.Action{
 		installer.ActionInstall, installer.ActionChange, installer.ActionKeep, installer.ActionRemove, installer.ActionSkip,
