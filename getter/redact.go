@@ -65,10 +65,14 @@ func (s *secrets) addHeader(header string) {
 // the queries and user information of URLs, escaped and cut.
 func (s *secrets) scrub(foreign string) string {
 	s.mu.Lock()
-	for _, v := range slices.Backward(s.values) {
+	values := slices.Clone(s.values)
+	s.mu.Unlock()
+	// The longest first: what is left of one whose part is another is no secret,
+	// but nothing to show either.
+	slices.SortStableFunc(values, func(a, b string) int { return len(b) - len(a) })
+	for _, v := range values {
 		foreign = strings.ReplaceAll(foreign, v, hidden)
 	}
-	s.mu.Unlock()
 	return text.ClipTo(scrubURLs(foreign), 300)
 }
 

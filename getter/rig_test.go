@@ -40,9 +40,9 @@ type registry struct {
 }
 
 type logged struct {
-	method, uri, host string
-	header            http.Header
-	body              string
+	method, uri, host, proto string
+	header                   http.Header
+	body                     string
 }
 
 func newRegistry(t *testing.T) *registry {
@@ -60,7 +60,7 @@ func prepareRegistry(t *testing.T) *registry {
 func (g *registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	g.mu.Lock()
-	g.log = append(g.log, logged{r.Method, r.RequestURI, r.Host, r.Header.Clone(), string(body)})
+	g.log = append(g.log, logged{r.Method, r.RequestURI, r.Host, r.Proto, r.Header.Clone(), string(body)})
 	g.count[r.URL.Path]++
 	n := g.count[r.URL.Path]
 	g.mu.Unlock()

@@ -134,6 +134,9 @@ func (t *retrier) gate(u *url.URL) *gate {
 // send is one try, with a line in the log.
 func (t *retrier) send(req *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(req)
+	if !t.log.Enabled(req.Context(), slog.LevelDebug) {
+		return resp, err
+	}
 	at := []any{"method", req.Method, "host", req.URL.Host, "path", t.secrets.scrub(req.URL.Path)}
 	if err != nil {
 		t.log.DebugContext(req.Context(), "request failed", append(at, "error", t.secrets.scrub(withoutURL(err).Error()))...)
