@@ -1,14 +1,12 @@
 # Each target is one line of what it does; `make` alone lists them.
 
 GO       ?= go
-GOFLAGS  ?= -buildvcs=false
 BIN      := $(CURDIR)/bin
 LINT     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 FUZZTIME ?= 10s
+PKG      ?= ./...
 # The race detector needs cgo and a C compiler; without one the tests run without it.
 RACE     := $(shell $(GO) env CGO_ENABLED | grep -q 1 && command -v "$$($(GO) env CC)" >/dev/null 2>&1 && echo -race)
-
-export GOFLAGS
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo registry test lint fuzz bench e2e golden
@@ -17,17 +15,17 @@ help: ## print this list
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
 build: ## build the command into bin/plugins
-	$(GO) build -o "$(BIN)/plugins" ./cmd/plugins
+	$(GO) build -buildvcs=false -o "$(BIN)/plugins" ./cmd/plugins
 
 demo: ## run the main job on a registry in process, and show each step
-	$(GO) run ./internal/demo
+	$(GO) run -buildvcs=false ./internal/demo
 
 registry: ## leave the demo's registry running in the foreground, as a playground
-	$(GO) run ./internal/demo -serve
+	$(GO) run -buildvcs=false ./internal/demo -serve
 
 test: ## run the tests, with the race detector where there is a C compiler
 	@$(if $(RACE),,echo "no C compiler: testing without the race detector")
-	$(GO) test $(RACE) ./...
+	$(GO) test $(RACE) $(PKG)
 
 lint: ## check format, vet, style and import rules
 	@test -z "$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go'))" || { gofmt -l $$(git ls-files -co --exclude-standard '*.go'); exit 1; }

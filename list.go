@@ -116,7 +116,7 @@ func (r *run) inspect(ctx context.Context, all bool) ([]Listed, error) {
 	var listed []Listed
 	var problems installer.Problems
 	for i := range inspected {
-		l := listedOf(&inspected[i])
+		l := r.listed(&inspected[i])
 		if all && l.Status != installer.StatusInstalled && l.Status != installer.StatusSkipped {
 			if l.Err == nil {
 				l.Err = &NotInstalledError{l.Name, l.Status}
@@ -131,9 +131,14 @@ func (r *run) inspect(ctx context.Context, all bool) ([]Listed, error) {
 	return listed, nil
 }
 
-func listedOf(in *installer.Inspected) Listed {
+func (r *run) listed(in *installer.Inspected) Listed {
 	l := Listed{Status: in.Status, Required: in.Required, Override: in.Override, Err: in.Err}
 	l.Plugin = launch.Plugin{Name: in.Name, Platform: in.Platform, Manifest: in.Manifest, Dir: in.Dir, Executable: in.Executable}
+	for _, req := range r.typed {
+		if req.Name == in.Name {
+			l.Source = req.Source.String()
+		}
+	}
 	if e := in.Entry; e != nil {
 		l.Version, l.Source, l.Digest, l.Protocols = e.Version.String(), e.Source.String(), e.Digest, e.Protocols
 	} else if in.Executable != "" {

@@ -1,12 +1,16 @@
 package plugins
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/pluginlock/plugins/config"
 	"github.com/pluginlock/plugins/installer"
 	"github.com/pluginlock/plugins/lock"
 )
@@ -56,7 +60,7 @@ func (p *Problem) Error() string {
 	message := p.Err.Error()
 	var diagnostic *DiagnosticError
 	if p.Plugin != "" && !errors.As(p.Err, &diagnostic) {
-		message = fmt.Sprintf("plugin %q (%s): %s", p.Plugin, p.Source, message)
+		message = fmt.Sprintf("plugin %q (%s): %s", p.Plugin, p.Source, p.cause())
 	}
 	if p.Range != nil {
 		message = fmt.Sprintf("%s: %s", p.Range, message)
@@ -73,24 +77,50 @@ func (p *Problem) Diagnostic(severity hcl.DiagnosticSeverity) *hcl.Diagnostic {
 	if errors.As(p.Err, &own) {
 		return own.Diagnostic
 	}
-	d := &hcl.Diagnostic{Severity: severity, Summary: summary(p.Err), Subject: p.Range}
+	return &hcl.Diagnostic{Severity: severity, Summary: summary(p.Err), Subject: p.Range, Detail: p.detail()}
+}
+
+// detail says what happened to which plugin, and ends with the commands that
+// help, each on a line of its own.
+func (p *Problem) detail() string {
 	var b strings.Builder
 	if p.Plugin != "" {
 		fmt.Fprintf(&b, "Plugin %q", p.Plugin)
 		if p.Version != "" {
 			fmt.Fprintf(&b, " %s", p.Version)
 		}
-		fmt.Fprintf(&b, " from %s: ", p.Source)
+		if p.Source != "" {
+			fmt.Fprintf(&b, " from %s", p.Source)
+		}
+		b.WriteString(": ")
 	}
-	b.WriteString(p.Err.Error())
-	if !strings.HasSuffix(b.String(), ".") {
+	b.WriteString(p.cause())
+	if text := b.String(); !strings.Contains(text, "\n") && !strings.HasSuffix(text, ".") {
 		b.WriteString(".")
 	}
 	for _, argv := range p.Hint {
 		fmt.Fprintf(&b, "\n\n  %s", strings.Join(argv, " "))
 	}
-	d.Detail = b.String()
-	return d
+	return b.String()
+}
+
+// cause is the error's text as part of a sentence that has named plugin and
+// source, or as a sentence of its own.
+func (p *Problem) cause() string {
+	var differs *installer.DifferenceError
+	if errors.As(p.Err, &differs) {
+		lines := []string{"These would change it:"}
+		for _, c := range differs.Changes {
+			lines = append(lines, "  "+c.String())
+		}
+		return strings.Join(lines, "\n")
+	}
+	cause := strings.TrimPrefix(p.Err.Error(), p.Source+": ")
+	if p.Plugin != "" {
+		return cause
+	}
+	first, size := utf8.DecodeRuneInString(cause)
+	return string(unicode.ToUpper(first)) + cause[size:]
 }
 
 // DiagnosticError is a problem of the user's text, as the parser found it.
@@ -112,9 +142,14 @@ func (e *DiagnosticError) Unwrap() error {
 func problemsOf(diags hcl.Diagnostics, severity hcl.DiagnosticSeverity) []Problem {
 	var problems []Problem
 	for _, d := range diags {
-		if d.Severity == severity {
-			problems = append(problems, Problem{Range: d.Subject, Err: &DiagnosticError{d}})
+		if d.Severity != severity {
+			continue
 		}
+		var none *config.NoFilesError
+		if err, ok := d.Extra.(error); ok && errors.As(err, &none) {
+			d.Subject = nil // there is no line to show
+		}
+		problems = append(problems, Problem{Range: d.Subject, Err: &DiagnosticError{d}})
 	}
 	return problems
 }
@@ -148,7 +183,11 @@ func (r *run) collect(err error) []Problem {
 func (r *run) problem(p *installer.Problem) Problem {
 	full := Problem{Plugin: p.Plugin, Source: p.Source.String(), Version: p.Version, Err: p.Err, Hint: append(p.Hint, r.hints(p)...)}
 	for _, req := range r.requirements {
-		if req.Name == p.Plugin && req.Range.Filename != "" {
+		if req.Name != p.Plugin {
+			continue
+		}
+		full.Source = cmp.Or(full.Source, req.Source)
+		if req.Range.Filename != "" {
 			full.Range = tightest(&req, p.Err)
 		}
 	}

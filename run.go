@@ -265,7 +265,9 @@ func (r *run) event(e Event) {
 }
 
 // waiting tells that the run waits for another process.
-func (r *run) waiting(what string) { r.event(Event{Kind: installer.EventWaiting, Text: what}) }
+func (r *run) waiting(what string) {
+	r.event(Event{Kind: installer.EventWaiting, Text: "waiting for " + what})
+}
 
 // notice turns what the getter has to tell into an event or a warning.
 func (r *run) notice(n getter.Notice) {

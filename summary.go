@@ -94,6 +94,8 @@ func (r *run) hints(err error) [][]string {
 		return [][]string{{"plugins", "update", problem.Plugin, "--accept-republished"}}
 	case errors.As(err, &notOffered) && len(notOffered.Offered) > 0:
 		return [][]string{{"plugins", "init", "--platform", notOffered.Offered[0].String()}}
+	case as[*NotInstalledError](err):
+		return [][]string{{"plugins", "init"}}
 	case as[*NotVerifiedError](err):
 		return [][]string{{"plugins", "verify", "--repair"}}
 	case as[*store.ReadOnlyError](err), errors.Is(err, store.ErrNoDirectory):

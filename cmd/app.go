@@ -80,6 +80,13 @@ func absolute(path string) (string, error) {
 func (a *app) reportErrors(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		c.SilenceErrors, c.SilenceUsage = true, true
+		if check := c.Args; check != nil {
+			c.Args = func(c *cobra.Command, args []string) error {
+				err := check(c, args)
+				a.newPrinter(c).finish(c, err)
+				return err
+			}
+		}
 		if run := c.RunE; run != nil {
 			c.RunE = func(c *cobra.Command, args []string) error {
 				p := a.newPrinter(c)

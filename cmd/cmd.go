@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"syscall"
 
@@ -97,10 +96,10 @@ func Main(args []string) int {
 	defer stop()
 	root := newTree(Options{}, false)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	failed, err := root.ExecuteContextC(ctx)
 	var usage *usageError
 	if errors.As(err, &usage) && !usage.reported {
-		printUsageError(os.Stderr, root, usage)
+		printUsageError(os.Stderr, failed, usage)
 	}
 	if signal := caught(); signal != 0 && err != nil {
 		return 128 + int(signal)
@@ -158,27 +157,6 @@ func (e *silentError) Unwrap() error { return e.err }
 
 func usageErrorf(format string, args ...any) error {
 	return &usageError{err: fmt.Errorf(format, args...)}
-}
-
-func noCommand(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	suggestions := c.SuggestionsFor(args[0])
-	if len(suggestions) == 0 {
-		return usageErrorf("unknown command %q", args[0])
-	}
-	return usageErrorf("unknown command %q; did you mean %s?", args[0], strings.Join(suggestions, " or "))
-}
-
-// usageArgs makes a mistake in the arguments a usage error.
-func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if err := check(c, args); err != nil {
-			return &usageError{err: err}
-		}
-		return nil
-	}
 }
 
 // signalContext is cancelled by the first signal; a second one ends the program

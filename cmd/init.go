@@ -39,8 +39,8 @@ request and writes nothing.`,
 	flags.StringArrayVar(&f.platforms, "platform", nil, "install for `os/arch` instead of this system (repeatable: several only fill the store)")
 	flags.StringVar(&f.linkMode, "link-mode", "", "how the install directory refers to the store: symlink or copy (default: symlink)")
 	flags.StringArrayVar(&f.overrides, "override", nil, "use the local program of `NAME=PATH` for this run (repeatable)")
-	c.MarkFlagsMutuallyExclusive("locked", "upgrade")
-	c.MarkFlagsMutuallyExclusive("locked", "override")
+	exclusive(c, "locked", "upgrade")
+	exclusive(c, "locked", "override")
 	return c
 }
 

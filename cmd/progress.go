@@ -34,15 +34,11 @@ func (p *progress) event(e plugins.Event) {
 	defer p.mu.Unlock()
 	switch e.Kind {
 	case installer.EventResolving:
-		p.note("%s: asking %s: %s", e.Plugin, e.Source, e.Text)
+		p.note("%s: asking %s, as %s", e.Plugin, e.Source, e.Text)
 	case installer.EventSkipped:
 		p.note("%s: %s passed over: %s", e.Plugin, e.Version, e.Text)
-	case installer.EventSelected:
-		p.note("%s: selected %s", e.Plugin, e.Version)
 	case installer.EventWaiting:
-		p.note("waiting for %s", e.Text)
-	case installer.EventWarning:
-		p.note("warning: %s", e.Text)
+		p.note("%s", e.Text)
 	case installer.EventDownloading:
 		p.download(e)
 	}
@@ -61,7 +57,7 @@ func (p *progress) download(e plugins.Event) {
 	key := e.Plugin + " " + e.Platform.String()
 	if !p.printer.terminal {
 		if !p.started[key] {
-			p.printer.note("%s: downloading %s (%s)", e.Plugin, e.Version, size(e.Total))
+			p.printer.note("%s: downloading %s for %s (%s)", e.Plugin, e.Version, e.Platform, size(e.Total))
 		}
 		p.started[key] = true
 		return

@@ -52,7 +52,7 @@ does not settle, and writes it where that changed it.`,
 	flags := c.Flags()
 	flags.BoolVar(&check, "check", false, "change nothing and exit 3 if the lock file is not up to date")
 	flags.BoolVar(&resolve, "resolve-conflicts", false, "of a lock file with git's conflict markers keep what both sides agree on and resolve the rest")
-	c.MarkFlagsMutuallyExclusive("check", "resolve-conflicts")
+	exclusive(c, "check", "resolve-conflicts")
 	return c
 }
 

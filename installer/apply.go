@@ -62,7 +62,28 @@ func (in *Installer) fillStore(ctx context.Context, plan *Plan) error {
 			return err
 		}
 	}
+	if err := in.keepDocuments(plan); err != nil {
+		return err
+	}
 	return plan.compareInstalled(ctx)
+}
+
+// keepDocuments stores the documents that vouch for what the plan installs,
+// also where the files had come earlier: from locking a foreign image, or for
+// another source that has the same manifest.
+func (in *Installer) keepDocuments(plan *Plan) error {
+	for i := range plan.Items {
+		for _, t := range plan.Items[i].Targets {
+			top := plan.documents.recall(t.fetch.source, t.fetch.entry.Digest)
+			if top == nil { // it came from the store
+				continue
+			}
+			if err := in.Store.PutDocument(t.fetch.source, top.Raw); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // forget makes every target one that has to be located again.

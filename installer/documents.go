@@ -14,13 +14,15 @@ import (
 )
 
 // documents finds OCI documents by digest: in memory, then in the store, then
-// at the registry. In one run each is asked for at most once per source.
+// at the registry. In one run each is asked for at most once per source, and so
+// is each tag: what was judged is what is taken, even if the tag moves meanwhile.
 type documents struct {
 	open  OpenFunc
 	store *store.Store
 
 	mu   sync.Mutex
 	seen map[documentKey]*image.Document
+	tags map[tagKey]*image.Document
 }
 
 type documentKey struct {
@@ -28,8 +30,13 @@ type documentKey struct {
 	digest addr.Digest
 }
 
+type tagKey struct {
+	source addr.Source
+	tag    string
+}
+
 func newDocuments(open OpenFunc, s *store.Store) *documents {
-	return &documents{open: open, store: s, seen: map[documentKey]*image.Document{}}
+	return &documents{open: open, store: s, seen: map[documentKey]*image.Document{}, tags: map[tagKey]*image.Document{}}
 }
 
 // repository opens the repository of a source; offline that is an error.
@@ -42,15 +49,26 @@ func (d *documents) repository(source addr.Source) (Repository, error) {
 
 // tagged asks the registry what a tag points to now.
 func (d *documents) tagged(ctx context.Context, source addr.Source, tag string) (*image.Document, error) {
+	key := tagKey{source, tag}
+	d.mu.Lock()
+	known := d.tags[key]
+	d.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
 	repo, err := d.repository(source)
 	if err != nil {
 		return nil, err
 	}
 	doc, err := repo.Document(ctx, tag)
-	if err == nil {
-		d.remember(source, doc)
+	if err != nil {
+		return nil, err
 	}
-	return doc, err
+	d.remember(source, doc)
+	d.mu.Lock()
+	d.tags[key] = doc
+	d.mu.Unlock()
+	return doc, nil
 }
 
 // top returns the document that a lock entry's digest names.

@@ -9,11 +9,8 @@ type EventKind int
 const (
 	EventResolving   EventKind = iota // its repository is being asked; Text says why
 	EventSkipped                      // a candidate was passed over; Text says why
-	EventSelected                     // Version was chosen
 	EventDownloading                  // Done of Total bytes of a blob have come
-	EventInstalled                    // its files are in the store
-	EventWaiting                      // another process is at work; Text says on what
-	EventWarning                      // Text is for the user's eyes
+	EventWaiting                      // the run waits; Text says for what
 )
 
 // Event is one step of a run.
@@ -35,4 +32,6 @@ func (in *Installer) emit(e Event) {
 }
 
 // waiting tells that another process is at work.
-func (in *Installer) waiting(what string) { in.emit(Event{Kind: EventWaiting, Text: what}) }
+func (in *Installer) waiting(what string) {
+	in.emit(Event{Kind: EventWaiting, Text: "waiting for " + what})
+}

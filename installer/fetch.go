@@ -22,6 +22,7 @@ import (
 type fetch struct {
 	plugin   string
 	source   addr.Source
+	version  addr.Version
 	platform addr.Platform
 	key      store.Key
 	entry    *lock.Entry   // nil while a foreign image is being locked
@@ -33,7 +34,7 @@ type fetch struct {
 
 func newFetch(entry *lock.Entry, locked lock.Platform) fetch {
 	return fetch{
-		plugin: entry.Name, source: entry.Source, platform: locked.Platform,
+		plugin: entry.Name, source: entry.Source, version: entry.Version, platform: locked.Platform,
 		key:   store.Key{Manifest: locked.Manifest, Executable: entry.Executable.For(locked.Platform)},
 		entry: entry, locked: locked,
 	}
@@ -154,18 +155,10 @@ func (in *Installer) fetchDocuments(ctx context.Context, documents *documents, f
 	return err
 }
 
-// fetchFiles fills the store's entry and keeps the document that vouches for it.
-func (in *Installer) fetchFiles(ctx context.Context, documents *documents, f *fetch) error {
-	entry, err := in.storeEntry(ctx, documents, *f)
-	if err != nil {
-		return err
-	}
-	f.stored = entry
-	top := documents.recall(f.source, f.entry.Digest)
-	if top == nil { // it came from the store
-		return nil
-	}
-	return in.Store.PutDocument(f.source, top.Raw)
+// fetchFiles fills the store's entry.
+func (in *Installer) fetchFiles(ctx context.Context, documents *documents, f *fetch) (err error) {
+	f.stored, err = in.storeEntry(ctx, documents, *f)
+	return err
 }
 
 // storeEntry returns the store's entry of f, filling it where it is missing or
@@ -218,5 +211,5 @@ func checkExecutable(root *os.Root, f fetch) error {
 }
 
 func (f *fetch) problem(err error) *Problem {
-	return &Problem{Plugin: f.plugin, Source: f.source, Version: f.entry.Version.String(), Err: err}
+	return &Problem{Plugin: f.plugin, Source: f.source, Version: f.version.String(), Err: err}
 }

@@ -48,7 +48,7 @@ func (r *resolver) lockForeign(ctx context.Context, req Requirement, s *sighting
 	for i, p := range platforms {
 		manifest := s.manifests[slices.IndexFunc(s.offers, func(o image.Child) bool { return o.Platform == p })]
 		group.Go(func() error {
-			digest, err := r.storeForeign(ctx, req, p, manifest)
+			digest, err := r.storeForeign(ctx, req, s.candidate.Version, p, manifest)
 			locked[i] = lock.Platform{Platform: p, Manifest: manifest.Digest, ExecutableDigest: digest}
 			return err
 		})
@@ -58,13 +58,13 @@ func (r *resolver) lockForeign(ctx context.Context, req Requirement, s *sighting
 
 // storeForeign puts one platform's executable into the store and returns its
 // digest.
-func (r *resolver) storeForeign(ctx context.Context, req Requirement, p addr.Platform, manifest *image.Document) (addr.Digest, error) {
+func (r *resolver) storeForeign(ctx context.Context, req Requirement, v addr.Version, p addr.Platform, manifest *image.Document) (addr.Digest, error) {
 	path := req.Executable.For(p)
 	if path == "" {
 		return "", imageErrorf("the requirement gives no executable for %s", p)
 	}
 	target := fetch{
-		plugin: req.Name, source: req.Source, platform: p,
+		plugin: req.Name, source: req.Source, version: v, platform: p,
 		key:      store.Key{Manifest: manifest.Digest, Executable: path},
 		manifest: manifest,
 	}

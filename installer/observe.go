@@ -63,11 +63,8 @@ func (b *observedBlob) Read(p []byte) (int, error) {
 	if now := time.Now(); err != nil || now.Sub(b.last) >= progressInterval {
 		b.last = now
 		f := b.o.f
-		e := Event{Kind: EventDownloading, Plugin: f.plugin, Source: f.source, Platform: f.platform, Done: b.done, Total: b.total}
-		if f.entry != nil {
-			e.Version = f.entry.Version.String()
-		}
-		b.o.in.emit(e)
+		b.o.in.emit(Event{Kind: EventDownloading, Plugin: f.plugin, Source: f.source, Version: f.version.String(),
+			Platform: f.platform, Done: b.done, Total: b.total})
 	}
 	return n, err
 }

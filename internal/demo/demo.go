@@ -165,7 +165,7 @@ func (s *stage) path(elements ...string) string {
 
 // goBuild compiles a package of this module without cgo.
 func goBuild(ctx context.Context, env []string, ldflags, output, pkg string) error {
-	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", ldflags, "-o", output, pkg)
+	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", ldflags, "-o", output, pkg)
 	c.Env = append(append(os.Environ(), "CGO_ENABLED=0"), env...)
 	c.Stdout, c.Stderr = os.Stderr, os.Stderr
 	return c.Run()

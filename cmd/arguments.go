@@ -1,0 +1,50 @@
+package cmd
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// usageArgs makes a mistake in the arguments a usage error.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return &usageError{err: err}
+		}
+		return nil
+	}
+}
+
+// exclusive makes it a usage error to give more than one of some flags. It does
+// so where arguments are checked: cobra's own groups of flags fail only after
+// that, with an error that cannot be told from a command's.
+func exclusive(c *cobra.Command, flags ...string) {
+	next := c.Args
+	if next == nil {
+		next = cobra.ArbitraryArgs
+	}
+	c.Args = func(c *cobra.Command, args []string) error {
+		var given []string
+		for _, name := range flags {
+			if c.Flags().Changed(name) {
+				given = append(given, "--"+name)
+			}
+		}
+		if len(given) > 1 {
+			return usageErrorf("%s exclude each other", strings.Join(given, " and "))
+		}
+		return next(c, args)
+	}
+}
+
+func noCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	suggestions := c.SuggestionsFor(args[0])
+	if len(suggestions) == 0 {
+		return usageErrorf("unknown command %q", args[0])
+	}
+	return usageErrorf("unknown command %q; did you mean %s?", args[0], strings.Join(suggestions, " or "))
+}
