@@ -13,16 +13,17 @@ import (
 
 // cmdPlugins runs the command; "!" asks for a failure of any kind.
 func cmdPlugins(ts *testscript.TestScript, neg bool, args []string) {
-	before := takeTree(ts)
-	code := runPlugins(ts, args)
-	switch {
-	case !neg && code != 0:
-		ts.Fatalf("plugins exits %d, want 0", code)
-	case neg && code == 0:
-		ts.Fatalf("plugins exits 0, want a failure")
-	case neg:
-		requireSame(ts, before, takeTree(ts), false)
+	if !neg {
+		if code := runPlugins(ts, args); code != 0 {
+			ts.Fatalf("plugins exits %d, want 0", code)
+		}
+		return
 	}
+	requireNothingDone(ts, func() {
+		if runPlugins(ts, args) == 0 {
+			ts.Fatalf("plugins exits 0, want a failure")
+		}
+	})
 }
 
 // cmdExits is `exits [-changes] CODE plugins ARG...`: the exit code must be that
@@ -38,12 +39,26 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	before := takeTree(ts)
-	if code := runPlugins(ts, args[2:]); code != want {
-		ts.Fatalf("plugins exits %d, want %d", code, want)
+	run := func() {
+		if code := runPlugins(ts, args[2:]); code != want {
+			ts.Fatalf("plugins exits %d, want %d", code, want)
+		}
 	}
-	if want != 0 && !changes {
-		requireSame(ts, before, takeTree(ts), false)
+	if want == 0 || changes {
+		run()
+		return
+	}
+	requireNothingDone(ts, run)
+}
+
+// requireNothingDone holds a run that fails to the invariants of CASES.md: the
+// script's directory is as it was, the cache excepted, and `list` shows the same.
+func requireNothingDone(ts *testscript.TestScript, run func()) {
+	files, listed := takeTree(ts), listing(ts)
+	run()
+	requireSame(ts, files, takeTree(ts), false)
+	if now := listing(ts); now != listed {
+		ts.Fatalf("plugins list --json showed\n%s\nand now shows\n%s", listed, now)
 	}
 }
 

@@ -150,6 +150,7 @@ func setup(env *testscript.Env) error {
 	}
 	home := filepath.Join(env.WorkDir, homeDir)
 	env.Setenv(homeVariable(), home)
+	env.Setenv("PLATFORM", runtime.GOOS+"/"+runtime.GOARCH)
 	env.Setenv("PLUGINS_CACHE_DIR", filepath.Join(env.WorkDir, cacheDir))
 	if env.Getenv("GORACE") == "" {
 		env.Setenv("GORACE", "atexit_sleep_ms=10") // else each process that the race detector built sleeps a second

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 //	get URL...          prints the status and the body of each
 //	write FILE TEXT     writes a file
 //	print TEXT          prints on both outputs
+//	list --json         prints what .cache/listed holds
 //	exit CODE ARG...    does the rest, then exits with that code
 func toy() int {
 	code, args := 0, os.Args[1:]
@@ -42,6 +43,9 @@ func toy() int {
 		}
 	case "write":
 		err = errors.Join(os.MkdirAll(filepath.Dir(args[1]), 0o755), os.WriteFile(args[1], []byte(args[2]+"\n"), 0o755))
+	case "list":
+		listed, _ := os.ReadFile(".cache/listed") // there or not
+		fmt.Print(string(listed))
 	case "print":
 		fmt.Println(args[1])
 		fmt.Fprintln(os.Stderr, args[1])
@@ -117,6 +121,7 @@ func TestScriptsThatFail(t *testing.T) {
 		"exits 3 plugins exit 3 write a x\n-- a --\nx": "a: written again",
 		"exits 3 plugins exit 3 write a y\n-- a --\nx": "became",
 		"exits 3 print":                                "usage: exits",
+		"! plugins exit 1 write .cache/listed aws":     "now shows",
 		"plugins print 'panic: x'":                     `contains "panic: "`,
 		"plugins print s3cret\n" + registry + "-- _registry.json --\n{\"auth\": {\"password\": \"s3cret\"}}": "contains the secret",
 		"executes aws": "no such file",
