@@ -11,11 +11,12 @@ import (
 	"testing"
 )
 
-// toolPackages are the programs that the tool lines of go.mod pin.
-var toolPackages = map[string]string{
-	"crane":   "github.com/google/go-containerregistry/cmd/crane",
-	"oras":    "oras.land/oras/cmd/oras",
-	"plugins": "github.com/pluginlock/plugins/cmd/plugins",
+// builds are the programs that are built here: clients, which the tool lines of
+// go.mod pin, and the one under test, from its own module.
+var builds = map[string]struct{ module, pkg string }{
+	"crane":   {".", "github.com/google/go-containerregistry/cmd/crane"},
+	"oras":    {".", "oras.land/oras/cmd/oras"},
+	"plugins": {"..", "github.com/pluginlock/plugins/cmd/plugins"},
 }
 
 // binDir has the programs that were built; TestMain removes it.
@@ -35,8 +36,7 @@ func TestMain(m *testing.M) {
 
 var building sync.Mutex
 
-// tool returns the path of a program of toolPackages, which it builds the first
-// time.
+// tool returns the path of a program of builds, which it builds the first time.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	building.Lock()
@@ -45,7 +45,8 @@ func tool(t *testing.T, name string) string {
 	if _, err := os.Stat(program); err == nil {
 		return program
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, toolPackages[name])
+	// The checkout may belong to another user, whose git would refuse to answer.
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", builds[name].module, "-buildvcs=false", "-o", program, builds[name].pkg)
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", build, err, out)
 	}

@@ -30,8 +30,8 @@ func TestRegistriesKeepImages(t *testing.T) {
 			t.Errorf("tags %v", tags)
 		}
 		stranger := server{Host: private.Host}
-		if resp, _ := get(t, stranger, "/v2/team/aws/manifests/1.2.0"); resp.StatusCode != http.StatusUnauthorized {
-			t.Errorf("a stranger gets %s", resp.Status)
+		if got := get(t, stranger, "/v2/team/aws/manifests/1.2.0"); got.status != http.StatusUnauthorized {
+			t.Errorf("a stranger gets %d", got.status)
 		}
 	})
 }
@@ -87,33 +87,39 @@ func TestClientsPush(t *testing.T) {
 // requireSame fetches a tag and all that it refers to.
 func requireSame(t *testing.T, s server, repository, tag string, want *imagetest.Image) {
 	t.Helper()
-	resp, content := get(t, s, "/v2/"+repository+"/manifests/"+tag)
-	if addr.DigestOf(content) != want.Digest() || resp.Header.Get("Content-Type") != want.Root.MediaType {
-		t.Fatalf("%s:%s: %s of type %q is %s, want %s", repository, tag, resp.Status, resp.Header.Get("Content-Type"), addr.DigestOf(content), want.Digest())
+	root := get(t, s, "/v2/"+repository+"/manifests/"+tag)
+	if addr.DigestOf(root.content) != want.Digest() || root.mediaType != want.Root.MediaType {
+		t.Fatalf("%s:%s: %d of type %q is %s, want %s", repository, tag, root.status, root.mediaType, addr.DigestOf(root.content), want.Digest())
 	}
 	for _, b := range want.Blobs {
 		part := "/blobs/"
 		if b.Document {
 			part = "/manifests/"
 		}
-		if resp, content := get(t, s, "/v2/"+repository+part+b.Descriptor.Digest.String()); string(content) != string(b.Bytes) {
-			t.Errorf("%s%s%s: %s", repository, part, b.Descriptor.Digest, resp.Status)
+		if got := get(t, s, "/v2/"+repository+part+b.Descriptor.Digest.String()); string(got.content) != string(b.Bytes) {
+			t.Errorf("%s%s%s: %d", repository, part, b.Descriptor.Digest, got.status)
 		}
 	}
 }
 
 func tags(t *testing.T, s server, repository string) []string {
 	t.Helper()
-	_, content := get(t, s, "/v2/"+repository+"/tags/list")
 	var list struct{ Tags []string }
-	if err := json.Unmarshal(content, &list); err != nil {
+	if err := json.Unmarshal(get(t, s, "/v2/"+repository+"/tags/list").content, &list); err != nil {
 		t.Fatal(err)
 	}
 	slices.Sort(list.Tags)
 	return list.Tags
 }
 
-func get(t *testing.T, s server, path string) (*http.Response, []byte) {
+// answer is what a registry said.
+type answer struct {
+	status    int
+	mediaType string
+	content   []byte
+}
+
+func get(t *testing.T, s server, path string) answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+s.Host+path, nil)
 	if err != nil {
@@ -132,5 +138,5 @@ func get(t *testing.T, s server, path string) (*http.Response, []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return resp, content
+	return answer{resp.StatusCode, resp.Header.Get("Content-Type"), content}
 }

@@ -146,8 +146,11 @@ func startDistribution(t *testing.T, address string, private bool) {
 	}
 	app := handlers.NewApp(ctx, config)
 	s := &http.Server{Handler: app, ReadHeaderTimeout: time.Minute}
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(listener) }()
+	done := make(chan struct{})
+	go func() {
+		_ = s.Serve(listener) // ends with ErrServerClosed
+		close(done)
+	}()
 	t.Cleanup(func() {
 		_ = s.Close()
 		<-done
