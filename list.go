@@ -1,11 +1,14 @@
 package plugins
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
+	"github.com/pluginlock/plugins/addr"
 	"github.com/pluginlock/plugins/installer"
+	"github.com/pluginlock/plugins/internal/installdir"
 	"github.com/pluginlock/plugins/launch"
 )
 
@@ -55,7 +58,7 @@ func (e *NotVerifiedError) Unwrap() error { return e.Err }
 // List tells what a project requires, has locked and has installed, by name. It
 // asks no registry and writes nothing.
 func List(ctx context.Context, o Options) ([]Listed, error) {
-	r, err := prepare(ctx, o)
+	r, err := prepareInstalled(ctx, o)
 	if err != nil {
 		return nil, r.fail(err)
 	}
@@ -87,7 +90,7 @@ func Which(ctx context.Context, o Options, name string) (launch.Plugin, error) {
 // [*NotVerifiedError]. With Options.Repair what is damaged is discarded and
 // installed again first.
 func Verify(ctx context.Context, o Options) ([]Listed, error) {
-	r, err := prepare(ctx, o)
+	r, err := prepareInstalled(ctx, o)
 	if err != nil {
 		return nil, r.fail(err)
 	}
@@ -98,11 +101,30 @@ func Verify(ctx context.Context, o Options) ([]Listed, error) {
 	if _, err := r.installer.DiscardDamaged(ctx, r.project()); err != nil {
 		return listed, r.fail(err)
 	}
-	o.Repair = false
+	o.Repair, o.Platforms, o.LinkMode = false, r.targets, r.options.LinkMode
 	if _, err := Init(ctx, o); err != nil {
 		return listed, err
 	}
 	return Verify(ctx, o)
+}
+
+// prepareInstalled is prepare for what looks at an installation: what the
+// options leave open is taken from the install directory, so that one for
+// another platform, or of copies, is seen as what it is.
+func prepareInstalled(ctx context.Context, o Options) (*run, error) {
+	r, err := prepare(ctx, o)
+	if err != nil {
+		return r, err
+	}
+	state, err := installdir.Read(r.installDir)
+	if err != nil {
+		return r, err
+	}
+	if len(o.Platforms) == 0 && !state.Platform.IsZero() {
+		r.targets = []addr.Platform{state.Platform}
+	}
+	r.options.LinkMode = cmp.Or(o.LinkMode, state.LinkMode)
+	return r, nil
 }
 
 // inspect compares configuration, lock file, store and install directory. With
