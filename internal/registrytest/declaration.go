@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/pluginlock/plugins/internal/image"
@@ -28,10 +29,10 @@ type Declaration struct {
 	Raw      *string            `json:"raw,omitempty"`      // a document of these very characters
 	RawType  string             `json:"raw_type,omitempty"` // its media type, by default an OCI manifest's
 
-	Alias   string   `json:"alias,omitempty"`   // no image of its own: another tag of the same repository
-	Tags    []string `json:"tags,omitempty"`    // more tags for it
-	Missing []string `json:"missing,omitempty"` // platforms whose manifest the registry has lost
-	NoLayer []string `json:"no_layer,omitempty"`
+	Alias   string   `json:"alias,omitempty"`    // no image of its own: another tag of the same repository
+	Tags    []string `json:"tags,omitempty"`     // more tags for it
+	Missing []string `json:"missing,omitempty"`  // platforms whose manifest the registry has lost
+	NoLayer []string `json:"no_layer,omitempty"` // platforms whose payload it has lost
 }
 
 // ParseDeclaration reads a declaration; unknown fields are errors.
@@ -125,10 +126,8 @@ func (d Declaration) repeat(im *imagetest.Image) (*imagetest.Image, error) {
 			platform += "/" + m.Platform.Variant
 		}
 		index.Entries = append(index.Entries, imagetest.Entry{Image: im.Child(platform), Platform: platform})
-		for _, repeated := range d.Repeated {
-			if repeated == platform {
-				index.Entries = append(index.Entries, imagetest.Entry{Image: other.Child(platform), Platform: platform})
-			}
+		if slices.Contains(d.Repeated, platform) {
+			index.Entries = append(index.Entries, imagetest.Entry{Image: other.Child(platform), Platform: platform})
 		}
 	}
 	return index.Make()
