@@ -112,7 +112,7 @@ func Verify(ctx context.Context, o Options) ([]Listed, error) {
 // options leave open is taken from the install directory, so that one for
 // another platform, or of copies, is seen as what it is.
 func prepareInstalled(ctx context.Context, o Options) (*run, error) {
-	r, err := prepare(ctx, o)
+	r, err := prepare(o)
 	if err != nil {
 		return r, err
 	}

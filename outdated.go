@@ -143,7 +143,8 @@ func whyNot(c addr.Constraint, v addr.Version) string {
 
 // survey asks about all required plugins, or the named ones.
 func survey(ctx context.Context, o Options) (*run, []*installer.Survey, error) {
-	r, err := prepare(ctx, o)
+	r, err := prepare(o)
+	defer r.close()
 	if err != nil {
 		return r, nil, r.fail(err)
 	}

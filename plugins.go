@@ -107,15 +107,16 @@ type Options struct {
 // The result is never nil; after an error it says what is known, and lock file
 // and install directory are as they were.
 func Init(ctx context.Context, o Options) (*Result, error) {
-	run, err := prepare(ctx, o)
+	r, err := prepare(o)
+	defer r.close()
 	if err != nil {
-		return run.result(nil), run.fail(err)
+		return r.result(nil), r.fail(err)
 	}
-	plan, err := run.plan(ctx)
+	plan, err := r.plan(ctx)
 	if err != nil || plan.Empty() || o.DryRun {
-		return run.result(plan), run.fail(err)
+		return r.result(plan), r.fail(err)
 	}
-	return run.applyLocked(ctx, plan)
+	return r.apply(ctx, plan)
 }
 
 // Check plans what [Init] would do to the lock file and changes nothing that a
@@ -123,13 +124,14 @@ func Init(ctx context.Context, o Options) (*Result, error) {
 // [*installer.DifferenceError].
 func Check(ctx context.Context, o Options) (*Result, error) {
 	o.LockOnly = true
-	run, err := prepare(ctx, o)
+	r, err := prepare(o)
+	defer r.close()
 	if err != nil {
-		return run.result(nil), run.fail(err)
+		return r.result(nil), r.fail(err)
 	}
-	plan, err := run.plan(ctx)
+	plan, err := r.plan(ctx)
 	if err == nil && plan.LockChanges() {
 		err = &installer.DifferenceError{Changes: plan.Differences()}
 	}
-	return run.result(plan), run.fail(err)
+	return r.result(plan), r.fail(err)
 }

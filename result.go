@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/hashicorp/hcl/v2"
+
 	"github.com/pluginlock/plugins/installer"
 	"github.com/pluginlock/plugins/internal/installdir"
 	"github.com/pluginlock/plugins/internal/text"
@@ -55,11 +57,54 @@ func (r *run) result(plan *installer.Plan) *Result {
 	for _, w := range plan.Warnings {
 		result.Warnings = append(result.Warnings, r.problem(w))
 	}
+	result.Warnings = append(result.Warnings, r.doubles(plan)...)
 	for i := range plan.Items {
 		item := &plan.Items[i]
 		result.Plugins[item.Name] = r.plugin(item)
 	}
 	return result
+}
+
+// doubles warns of two names that have ended on one version of one source.
+func (r *run) doubles(plan *installer.Plan) []Problem {
+	var warnings []Problem
+	first := map[string]string{}
+	for _, item := range plan.Items {
+		if item.Entry == nil {
+			continue
+		}
+		what := item.Entry.Source.String() + " " + item.Entry.Version.String()
+		if other, ok := first[what]; ok {
+			err := &DoubleError{Names: [2]string{other, item.Name}, At: [2]*hcl.Range{r.rangeOf(other), r.rangeOf(item.Name)}}
+			warnings = append(warnings, r.problem(&installer.Problem{
+				Plugin: item.Name, Source: item.Entry.Source, Version: item.Entry.Version.String(), Err: err}))
+		}
+		first[what] = item.Name
+	}
+	return warnings
+}
+
+// DoubleError warns that two names stand for one version of one source.
+type DoubleError struct {
+	Names [2]string
+	At    [2]*hcl.Range // where they are required; nil where nowhere
+}
+
+func (e *DoubleError) Error() string {
+	if e.At[0] == nil || e.At[1] == nil {
+		return fmt.Sprintf("%q and %q are the same plugin in the same version", e.Names[0], e.Names[1])
+	}
+	return fmt.Sprintf("%q (%s) and %q (%s) are the same plugin in the same version", e.Names[0], e.At[0], e.Names[1], e.At[1])
+}
+
+// rangeOf returns where a plugin is required; nil where nowhere in a file.
+func (r *run) rangeOf(name string) *hcl.Range {
+	for _, q := range r.requirements {
+		if q.Name == name {
+			return rangeOf(q)
+		}
+	}
+	return nil
 }
 
 func (r *run) plugin(item *installer.Item) Plugin {

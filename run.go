@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -36,6 +39,7 @@ type run struct {
 	lockAbsent   bool
 
 	store     *store.Store
+	client    *getter.Client // nil offline
 	installer *installer.Installer
 
 	mu             sync.Mutex
@@ -45,15 +49,33 @@ type run struct {
 
 // prepare reads configuration and lock file and opens the store. The run is
 // never nil, so that an error can be reported with what was read.
-func prepare(_ context.Context, o Options) (*run, error) {
+func prepare(o Options) (*run, error) {
 	r := &run{options: o}
+	if o.Mode == Locked && len(o.Overrides) > 0 {
+		return r, &OverrideError{Reason: "nothing can be overridden where the lock file has to be followed"}
+	}
 	if err := r.readProject(); err != nil {
 		return r, err
 	}
-	if r.targets = o.Platforms; len(r.targets) == 0 {
+	for _, p := range o.Platforms {
+		if p = p.Normalize(); !slices.Contains(r.targets, p) {
+			r.targets = append(r.targets, p)
+		}
+	}
+	if len(r.targets) == 0 {
 		r.targets = []addr.Platform{addr.HostPlatform()}
 	}
 	return r, r.open()
+}
+
+// close lets go of what the run holds open.
+func (r *run) close() {
+	if r.store != nil {
+		_ = r.store.Close() // what was written was synced before
+	}
+	if r.client != nil {
+		r.client.CloseIdleConnections()
+	}
 }
 
 // readProject reads configuration and lock file, which happens twice in a run
@@ -156,28 +178,41 @@ func (r *run) inDir(path, name string) string {
 	return filepath.Join(r.dir, path)
 }
 
-// checkNames refuses names and overrides of plugins that nobody requires.
+// checkNames refuses names and overrides of plugins that nobody requires, and
+// overrides that are no programs.
 func (r *run) checkNames() error {
-	known := func(name string) bool {
+	named := slices.Concat(r.options.Names, slices.Sorted(maps.Keys(r.options.Overrides)))
+	unknown := slices.DeleteFunc(named, func(name string) bool {
 		return slices.ContainsFunc(r.requirements, func(q Requirement) bool { return q.Name == name })
-	}
-	var unknown []string
-	for _, name := range r.options.Names {
-		if !known(name) {
-			unknown = append(unknown, name)
-		}
-	}
-	for name := range r.options.Overrides {
-		if !known(name) {
-			unknown = append(unknown, name)
-		}
-	}
+	})
 	if len(unknown) > 0 {
 		slices.Sort(unknown)
 		return &UnknownPluginError{slices.Compact(unknown)}
 	}
+	for name, path := range r.options.Overrides {
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			return &OverrideError{Name: name, Path: path, Reason: "it is not a file", Err: err}
+		}
+	}
 	return nil
 }
+
+// OverrideError means that a local program cannot be used in place of a plugin.
+type OverrideError struct {
+	Name, Path string // "" where overriding as such is at fault
+	Reason     string
+	Err        error // may be nil
+}
+
+func (e *OverrideError) Error() string {
+	if e.Name == "" {
+		return e.Reason
+	}
+	return fmt.Sprintf("%s cannot take the place of plugin %q: %s", e.Path, e.Name, e.Reason)
+}
+
+// Unwrap returns what the file system said.
+func (e *OverrideError) Unwrap() error { return e.Err }
 
 // open prepares store, registries and installer; it contacts nobody.
 func (r *run) open() error {
@@ -189,11 +224,10 @@ func (r *run) open() error {
 	if r.options.Offline {
 		return nil
 	}
-	client, err := getter.New(r.getterOptions())
-	if err != nil {
+	if r.client, err = getter.New(r.getterOptions()); err != nil {
 		return err
 	}
-	r.installer.Open = func(source addr.Source) (installer.Repository, error) { return client.Repository(source) }
+	r.installer.Open = func(source addr.Source) (installer.Repository, error) { return r.client.Repository(source) }
 	return nil
 }
 
@@ -230,9 +264,9 @@ func (r *run) project() *installer.Project {
 	}
 }
 
-// applyLocked takes the project's lock, sees whether configuration or lock file
+// apply takes the project's lock, sees whether configuration or lock file
 // changed while it waited, and applies the plan or a new one.
-func (r *run) applyLocked(ctx context.Context, plan *installer.Plan) (*Result, error) {
+func (r *run) apply(ctx context.Context, plan *installer.Plan) (*Result, error) {
 	unlock, err := r.store.LockProject(ctx, r.lockPath)
 	if err != nil {
 		return r.result(plan), r.fail(err)

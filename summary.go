@@ -35,6 +35,7 @@ var summaries = []struct {
 	{"Plugin not verified", as[*NotVerifiedError]},
 	{"Plugin not required", as[*UnknownPluginError]},
 	{"Plugin not installed", as[*NotInstalledError]},
+	{"Unusable override", as[*OverrideError]},
 	{"No matching version", as[*installer.NoMatchError]},
 	{"No usable version", as[*installer.UnsuitableError]},
 	{"Platform not offered", as[*installer.NotOfferedError]},
@@ -68,6 +69,7 @@ var summaries = []struct {
 	{"Unexpected answer from the registry", is(getter.ErrProtocol)},
 	{"Registry failure", is(getter.ErrServer)},
 	{"Registry not reachable", is(getter.ErrNetwork)},
+	{"One plugin under two names", as[*DoubleError]},
 	{"Notice", as[*NoticeError]},
 }
 

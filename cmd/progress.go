@@ -35,6 +35,8 @@ func (p *progress) event(e plugins.Event) {
 	switch e.Kind {
 	case installer.EventResolving:
 		p.note("%s: asking %s, as %s", e.Plugin, e.Source, e.Text)
+	case installer.EventNote:
+		p.note("%s: %s", e.Plugin, e.Text)
 	case installer.EventSkipped:
 		p.note("%s: %s passed over: %s", e.Plugin, e.Version, e.Text)
 	case installer.EventWaiting:

@@ -8,6 +8,7 @@ type EventKind int
 // The events of a run, roughly in the order in which a plugin meets them.
 const (
 	EventResolving   EventKind = iota // its repository is being asked; Text says why
+	EventNote                         // Text tells how something was chosen
 	EventSkipped                      // a candidate was passed over; Text says why
 	EventDownloading                  // Done of Total bytes of a blob have come
 	EventWaiting                      // the run waits; Text says for what

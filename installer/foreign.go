@@ -2,6 +2,7 @@ package installer
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/pluginlock/plugins/internal/extract"
 	"github.com/pluginlock/plugins/internal/image"
 	"github.com/pluginlock/plugins/internal/store"
+	"github.com/pluginlock/plugins/internal/text"
 	"github.com/pluginlock/plugins/lock"
 )
 
@@ -42,6 +44,9 @@ func foreignPlatforms(req Requirement, offers []image.Child) []addr.Platform {
 // afterwards, where applying finds it.
 func (r *resolver) lockForeign(ctx context.Context, req Requirement, s *sighting) ([]lock.Platform, error) {
 	platforms := foreignPlatforms(req, s.offers)
+	if len(req.Platforms) == 0 && len(platforms) > 1 {
+		r.note(req, fmt.Sprintf("a foreign image is downloaded for each platform to lock it, %s here; \"platforms\" in the requirement makes them fewer", text.Join(platforms)))
+	}
 	locked := make([]lock.Platform, len(platforms))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(transfers)

@@ -139,8 +139,10 @@ func (p *Plan) inspected(item *Item, failures map[string]error) Inspected {
 		in.Status, in.Err = StatusMissing, nil
 	case in.Override != "":
 		in.Status = StatusChanged
-	case in.Err != nil || kind == installdir.Keep && !item.ready():
+	case in.Err != nil:
 		in.Status = StatusDamaged
+	case kind == installdir.Keep && !item.ready():
+		in.Status, in.Err = StatusDamaged, imageErrorf("its files are not in the store %s", p.documents.store.Dir())
 	case kind == installdir.Change:
 		in.Status = StatusChanged
 	default:

@@ -57,6 +57,9 @@ func (r *resolver) resolve(ctx context.Context, req Requirement, prefer addr.Ver
 	if err != nil {
 		return nil, err
 	}
+	if mirrored, ok := repo.(interface{ Mirror() string }); ok && mirrored.Mirror() != "" {
+		r.note(req, "its versions were listed by the mirror "+mirrored.Mirror())
+	}
 	candidates, stats := Candidates(req.Constraint, tags)
 	if len(candidates) == 0 {
 		return nil, &NoMatchError{req.Constraint, stats}
@@ -66,6 +69,11 @@ func (r *resolver) resolve(ctx context.Context, req Requirement, prefer addr.Ver
 		found.Stats = stats
 	}
 	return found, err
+}
+
+// note tells how something was chosen.
+func (r *resolver) note(req Requirement, text string) {
+	r.emit(Event{Kind: EventNote, Plugin: req.Name, Source: req.Source, Text: text})
 }
 
 // resolveExact asks for the tags that an exact version can have, without a
