@@ -13,7 +13,7 @@ type Target struct {
 	Host       string // of the registry's API, with its port
 	Repository string
 	PlainHTTP  bool
-	endpoint   *endpoint
+	own        *remote
 }
 
 // Target returns where a source is pushed to: its own registry, never a
@@ -25,13 +25,36 @@ func (c *Client) Target(source addr.Source) (*Target, error) {
 		return nil, err
 	}
 	own := c.remote(source, source, "")
-	e := own.endpoint
-	return &Target{Host: e.base.Host, Repository: own.repo, PlainHTTP: e.base.Scheme == "http", endpoint: e}, nil
+	base := own.endpoint.base
+	return &Target{Host: base.Host, Repository: own.repo, PlainHTTP: base.Scheme == "http", own: own}, nil
+}
+
+// Origin returns the repository of a source at its own registry, whatever
+// mirrors the settings name: who publishes must see what is there. It sends no
+// request.
+//
+// Errors: [*Error] of kind [ErrNotAllowed].
+func (c *Client) Origin(source addr.Source) (*Repository, error) {
+	if err := c.allow(source); err != nil {
+		return nil, err
+	}
+	return &Repository{client: c, src: source, places: []place{c.remote(source, source, "")}}, nil
 }
 
 // Do sends a request with permission to pull and push. An address on another
 // origin, where registries may let uploads go, gets no credentials. A refusal
 // (401, 403) is an [*Error]; other statuses are the caller's.
 func (t *Target) Do(req *http.Request) (*http.Response, error) {
-	return t.endpoint.do(req, t.Repository, "pull,push")
+	return t.own.endpoint.do(req, t.Repository, "pull,push")
+}
+
+// Failure makes an [*Error] of an answer that the caller has no use for, and
+// ends it; or, where there was none, of the error that [Target.Do] returned. op
+// and ref are for the message: what was tried, and with which tag or digest.
+func (t *Target) Failure(resp *http.Response, err error, op, ref string) error {
+	if err == nil {
+		a := newAnswer(resp, t.own.endpoint.client.secrets)
+		err = a.error(kindOfStatus(a.status))
+	}
+	return during(err, op, t.own, ref)
 }
