@@ -52,7 +52,7 @@ func (n *network) RoundTrip(req *http.Request) (*http.Response, error) {
 		return watched(req, ways.documents, n.stall)
 	}
 	resp, err := watched(req, ways.blobs, n.stall)
-	if err != nil && strings.Contains(err.Error(), "no application protocol") && req.Body == nil {
+	if err != nil && strings.Contains(err.Error(), "no application protocol") && (req.Body == nil || req.Body == http.NoBody) {
 		return watched(req, ways.documents, n.stall) // a registry that speaks nothing but HTTP/2
 	}
 	return resp, err
@@ -76,10 +76,14 @@ func (n *network) pair(host string) (*pair, error) {
 }
 
 func (n *network) transport(pool *x509.CertPool, http2 bool) *http.Transport {
+	config := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	if !http2 {
+		config.NextProtos = []string{"http/1.1"} // said out loud, so that a registry that can't is noticed
+	}
 	return &http.Transport{
 		Proxy:               n.proxyFor,
 		DialContext:         n.dial,
-		TLSClientConfig:     &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:     config,
 		ForceAttemptHTTP2:   http2,
 		DisableCompression:  true,
 		MaxIdleConnsPerHost: 16,
