@@ -84,9 +84,10 @@ func (p *Problem) Diagnostic(severity hcl.DiagnosticSeverity) *hcl.Diagnostic {
 // help, each on a line of its own.
 func (p *Problem) detail() string {
 	var b strings.Builder
+	cause := p.cause()
 	if p.Plugin != "" {
 		fmt.Fprintf(&b, "Plugin %q", p.Plugin)
-		if p.Version != "" {
+		if !strings.Contains(cause, p.Version) {
 			fmt.Fprintf(&b, " %s", p.Version)
 		}
 		if p.Source != "" {
@@ -94,12 +95,15 @@ func (p *Problem) detail() string {
 		}
 		b.WriteString(": ")
 	}
-	b.WriteString(p.cause())
+	b.WriteString(cause)
 	if text := b.String(); !strings.Contains(text, "\n") && !strings.HasSuffix(text, ".") {
 		b.WriteString(".")
 	}
+	if len(p.Hint) > 0 {
+		b.WriteString("\n\n" + lead(p.Err) + ":\n")
+	}
 	for _, argv := range p.Hint {
-		fmt.Fprintf(&b, "\n\n  %s", strings.Join(argv, " "))
+		fmt.Fprintf(&b, "\n  %s", strings.Join(argv, " "))
 	}
 	return b.String()
 }
@@ -126,30 +130,33 @@ func (p *Problem) cause() string {
 // DiagnosticError is a problem of the user's text, as the parser found it.
 type DiagnosticError struct {
 	Diagnostic *hcl.Diagnostic
+	Err        error // the typed cause, nil where there is none
 }
 
 func (e *DiagnosticError) Error() string {
 	return fmt.Sprintf("%s; %s", e.Diagnostic.Summary, e.Diagnostic.Detail)
 }
 
-// Unwrap returns the typed cause that the diagnostic carries, if any.
-func (e *DiagnosticError) Unwrap() error {
-	err, _ := e.Diagnostic.Extra.(error)
-	return err
-}
+// Unwrap returns the typed cause.
+func (e *DiagnosticError) Unwrap() error { return e.Err }
 
-// problemsOf turns the errors among diags into problems.
-func problemsOf(diags hcl.Diagnostics, severity hcl.DiagnosticSeverity) []Problem {
+// problemsOf turns the diagnostics of one severity into problems. cause is what
+// those stand for that do not carry an error themselves; nil for none.
+func problemsOf(diags hcl.Diagnostics, severity hcl.DiagnosticSeverity, cause error) []Problem {
 	var problems []Problem
 	for _, d := range diags {
 		if d.Severity != severity {
 			continue
 		}
+		err := cause
+		if own, ok := d.Extra.(error); ok {
+			err = own
+		}
 		var none *config.NoFilesError
-		if err, ok := d.Extra.(error); ok && errors.As(err, &none) {
+		if errors.As(err, &none) {
 			d.Subject = nil // there is no line to show
 		}
-		problems = append(problems, Problem{Range: d.Subject, Err: &DiagnosticError{d}})
+		problems = append(problems, Problem{Range: d.Subject, Err: &DiagnosticError{d, err}})
 	}
 	return problems
 }
@@ -165,9 +172,9 @@ func (r *run) fail(err error) error {
 func (r *run) collect(err error) []Problem {
 	switch e := err.(type) { //nolint:errorlint // the outermost error decides the shape
 	case hcl.Diagnostics:
-		return problemsOf(e, hcl.DiagError)
+		return problemsOf(e, hcl.DiagError, nil)
 	case *lock.ParseError:
-		return problemsOf(e.Diagnostics, hcl.DiagError)
+		return problemsOf(e.Diagnostics, hcl.DiagError, e)
 	case installer.Problems:
 		var problems []Problem
 		for _, p := range e {

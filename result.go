@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/pluginlock/plugins/addr"
 	"github.com/pluginlock/plugins/installer"
 	"github.com/pluginlock/plugins/internal/installdir"
 	"github.com/pluginlock/plugins/internal/text"
@@ -28,8 +29,15 @@ type Plugin struct {
 	Action        Action
 	Previous      string // the version before, "" where there was none
 	Reason        string // why its lock entry changed
-	Override      bool   // a local program is used instead, for this run
-	Err           error  // nil where all is well
+
+	// Stored are the platforms of it that the store has now, where several
+	// were asked for and so none is installed.
+	Stored []addr.Platform
+	// Added are platforms that its lock entry gained without any other change.
+	Added []addr.Platform
+
+	Override bool  // a local program is used instead, for this run
+	Err      error // nil where all is well
 }
 
 // Usable returns the plugins that can be run, so that a host can go on where
@@ -118,7 +126,10 @@ func (r *run) plugin(item *installer.Item) Plugin {
 		p.Version, p.Source, p.Digest = item.Entry.Version.String(), item.Entry.Source.String(), item.Entry.Digest
 		p.Protocols = item.Entry.Protocols
 	}
-	p.Platform, p.Manifest = item.Platform(), item.Manifest()
+	p.Platform, p.Manifest, p.Added = item.Platform(), item.Manifest(), item.Added()
+	if len(r.targets) > 1 {
+		p.Stored, p.Platform, p.Manifest = item.Platforms(), addr.Platform{}, ""
+	}
 	switch {
 	case item.Override != "":
 		p.Executable = item.Override

@@ -82,7 +82,7 @@ func (r *run) close() {
 // that writes: once to see that there is something to do, once under the lock.
 func (r *run) readProject() error {
 	cfg, diags := r.readConfig()
-	r.setWarnings(problemsOf(diags, hcl.DiagWarning))
+	r.setWarnings(problemsOf(diags, hcl.DiagWarning, nil))
 	if diags.HasErrors() {
 		return diags
 	}
@@ -216,6 +216,9 @@ func (e *OverrideError) Unwrap() error { return e.Err }
 
 // open prepares store, registries and installer; it contacts nobody.
 func (r *run) open() error {
+	if r.options.CacheDir == "" {
+		return store.ErrNoDirectory
+	}
 	var err error
 	if r.store, err = store.Open(r.options.CacheDir, store.Options{OnWait: r.waiting}); err != nil {
 		return err

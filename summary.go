@@ -107,3 +107,24 @@ func (r *run) hints(err error) [][]string {
 	}
 	return nil
 }
+
+// lead introduces the commands of hints.
+func lead(err error) string {
+	switch {
+	case as[*installer.DifferenceError](err):
+		return "To bring it up to date"
+	case as[*installer.RepublishedError](err):
+		return "To take the new image"
+	case as[*installer.NotOfferedError](err):
+		return "To install it for another platform"
+	case as[*NotVerifiedError](err):
+		return "To discard what is damaged and install it again"
+	case as[*NotInstalledError](err):
+		return "To install it"
+	case as[*store.ReadOnlyError](err), errors.Is(err, store.ErrNoDirectory):
+		return "To use another cache"
+	case as[*installdir.SymlinkError](err):
+		return "To install copies"
+	}
+	return "This helps"
+}
