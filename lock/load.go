@@ -8,9 +8,10 @@ import (
 	"os"
 )
 
-// maxSize is the most bytes that are read: a lock of a thousand plugins for ten
-// platforms each has a sixth of it.
-const maxSize = 16 << 20
+// maxSize is the most bytes that are read; a thousand plugins for ten platforms
+// each need two thirds of it. The parser takes up to a thousand times as
+// much memory.
+const maxSize = 4 << 20
 
 // Load reads the lock file at path, and returns its bytes too, for excerpts in
 // messages. The error is a *[ParseError] where the content was refused (then

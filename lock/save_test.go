@@ -304,7 +304,7 @@ func TestLoadIsBounded(t *testing.T) {
 	if err := os.Truncate(path, maxSize+1); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Load(path); err == nil || !strings.Contains(err.Error(), "larger than 16 MiB") {
+	if _, _, err := Load(path); err == nil || !strings.Contains(err.Error(), "larger than 4 MiB") {
 		t.Error(err)
 	}
 }
