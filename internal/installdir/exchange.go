@@ -6,8 +6,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"syscall"
+
+	"github.com/pluginlock/plugins/internal/store/durable"
 )
 
 // exchange puts what is ready into its place, and remembers how to take that
@@ -28,7 +32,7 @@ func (a *applier) exchange(c change) error {
 		return nil
 	}
 	if there {
-		if err := a.root.Rename(c.place, old); err != nil {
+		if err := a.moveAside(c.place, old); err != nil {
 			return err
 		}
 		a.undo = append(a.undo, func() error { return a.root.Rename(old, c.place) })
@@ -57,6 +61,20 @@ func (a *applier) keepAside(c change, old string) bool {
 		return a.root.Link(c.place, old) == nil || a.duplicate(c.place, old) == nil
 	}
 	return false
+}
+
+// moveAside renames, or copies and deletes: a directory that came with a
+// container's image cannot be renamed there (overlayfs says that it is on
+// another device).
+func (a *applier) moveAside(place, old string) error {
+	err := a.root.Rename(place, old)
+	if !errors.Is(err, syscall.EXDEV) {
+		return err
+	}
+	if err := os.CopyFS(a.path(filepath.FromSlash(old)), os.DirFS(a.path(filepath.FromSlash(place)))); err != nil {
+		return err
+	}
+	return durable.RemoveAll(a.root, place)
 }
 
 // duplicate copies a file of the install directory where it cannot get a

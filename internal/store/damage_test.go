@@ -85,7 +85,7 @@ func TestDamage(t *testing.T) {
 		"empty receipt":    {rewrite("receipt.json", ""), "receipt"},
 		"newer receipt":    {rewrite("receipt.json", `{"format":2}`), "format 2"},
 		"receipt that escapes": {rewrite("receipt.json",
-			`{"format":1,"directories":[{"path":"."}],"files":[{"path":"../../x"}]}`), "out of place"},
+			`{"format":1,"directories":["0755|1|2|3|."],"files":["0755|1|2|3|l|x|../../x"]}`), "out of place"},
 		"edited":        {rewrite(file, evil), program + " is changed"},
 		"emptied":       {func(entry string) error { return os.Truncate(filepath.Join(entry, file), 0) }, program + " is changed"},
 		"file missing":  {func(entry string) error { return os.Remove(filepath.Join(entry, file)) }, program + " is missing"},

@@ -23,7 +23,7 @@ func (s *Store) Document(source addr.Source, digest addr.Digest) ([]byte, error)
 		return nil, notFound(err)
 	}
 	name := documentName(source, digest)
-	raw, err := readBounded(root, name, image.MaxDocumentSize)
+	raw, err := readBelow(root, name, image.MaxDocumentSize)
 	if err != nil {
 		return nil, notFound(err)
 	}

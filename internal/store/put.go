@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/pluginlock/plugins/addr"
 	"github.com/pluginlock/plugins/internal/extract"
@@ -189,7 +190,7 @@ func (s *Store) publish(ctx context.Context, g *staging, key Key, want Want) (*E
 			return entry, soundErr
 		}
 		aside := fmt.Sprintf("%s/garbage-%d", g.name, try)
-		if moveErr := g.root.Rename(final, aside); moveErr != nil && !errors.Is(moveErr, fs.ErrNotExist) {
+		if moveErr := moveAside(g.root, final, aside); moveErr != nil {
 			return nil, s.refusal(moveErr)
 		}
 	}
@@ -229,9 +230,24 @@ func (s *Store) remove(name string) error {
 		return err
 	}
 	defer g.discard()
-	if err := g.root.Rename(name, g.name+"/garbage"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := moveAside(g.root, name, g.name+"/garbage"); err != nil {
 		return s.refusal(err)
 	}
 	s.touched(filepath.Join(g.root.Name(), filepath.FromSlash(name), ".."))
 	return nil
+}
+
+// moveAside makes a name free by one rename. A directory that came with a
+// container's image cannot be renamed there (overlayfs says that it is on
+// another device), but it can be deleted, name by name: who finds it half
+// deleted finds it damaged.
+func moveAside(root *os.Root, name, aside string) error {
+	err := root.Rename(name, aside)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case errors.Is(err, syscall.EXDEV):
+		return durable.RemoveAll(root, name)
+	}
+	return err
 }

@@ -40,7 +40,7 @@ func (s *Store) AddRoot(lockPath string) error {
 	}
 	encoded = append(encoded, '\n')
 	name := rootName(absolute)
-	if there, err := readBounded(opened, name, maxRoot); err == nil && slices.Equal(there, encoded) {
+	if there, err := readBelow(opened, name, maxRoot); err == nil && slices.Equal(there, encoded) {
 		return nil
 	}
 	return s.replace(name, encoded)
@@ -62,7 +62,7 @@ func (s *Store) Roots() ([]string, error) {
 	var paths []string
 	for _, f := range files {
 		var r root
-		encoded, err := readBounded(opened, rootsDir+"/"+f.Name(), maxRoot)
+		encoded, err := readBelow(opened, rootsDir+"/"+f.Name(), maxRoot)
 		if err == nil {
 			err = json.Unmarshal(encoded, &r)
 		}

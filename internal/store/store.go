@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"sync"
 	"time"
@@ -150,12 +151,12 @@ func (s *Store) inspect(root *os.Root, base, name string) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(base, filepath.FromSlash(name))
+	full := filepath.Join(base, filepath.FromSlash(name))
 	if !info.IsDir() {
-		return &fs.PathError{Op: "open", Path: path, Err: errors.New("not a directory")}
+		return &fs.PathError{Op: "open", Path: full, Err: errors.New("not a directory")}
 	}
 	if modesMatter && info.Mode()&othersWrite != 0 {
-		return &UnsafeError{Path: path, Mode: info.Mode()}
+		return &UnsafeError{Path: full, Mode: info.Mode()}
 	}
 	if belongsToAnother(info) {
 		s.foreign = true
@@ -219,18 +220,23 @@ func (s *Store) mkdir(root *os.Root, name string) error {
 		if err = root.MkdirAll(name, dirMode); err != nil {
 			return err
 		}
-		s.touched(filepath.Join(root.Name(), filepath.FromSlash(name), ".."))
+		for parent := path.Dir(name); ; parent = path.Dir(parent) {
+			s.touched(filepath.Join(root.Name(), filepath.FromSlash(parent)))
+			if parent == "." {
+				break
+			}
+		}
 		info, err = root.Lstat(name)
 	}
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(root.Name(), filepath.FromSlash(name))
+	full := filepath.Join(root.Name(), filepath.FromSlash(name))
 	switch {
 	case !info.IsDir():
-		return &fs.PathError{Op: "mkdir", Path: path, Err: errors.New("something that is not a directory is in the way")}
+		return &fs.PathError{Op: "mkdir", Path: full, Err: errors.New("something that is not a directory is in the way")}
 	case modesMatter && info.Mode()&othersWrite != 0:
-		return &UnsafeError{Path: path, Mode: info.Mode()}
+		return &UnsafeError{Path: full, Mode: info.Mode()}
 	}
 	return nil
 }

@@ -82,12 +82,18 @@ func writeTree(root *os.Root, files, links map[string]string) error {
 	return nil
 }
 
-func open(t *testing.T, dir string) *store.Store {
-	t.Helper()
+func openFor(tb testing.TB, dir string) *store.Store {
+	tb.Helper()
 	s, err := store.Open(dir, store.Options{})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
+	return s
+}
+
+func open(t *testing.T, dir string) *store.Store {
+	t.Helper()
+	s := openFor(t, dir)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }

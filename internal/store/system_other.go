@@ -7,6 +7,9 @@ import "io/fs"
 // modesMatter reports whether permission bits say who can write.
 const modesMatter = false
 
+// noFollow makes opening a link fail; here it cannot.
+const noFollow = 0
+
 // belongsToAnother cannot tell: access is a matter of access lists here, and
 // the user cache directory is private by default.
 func belongsToAnother(fs.FileInfo) bool { return false }

@@ -11,6 +11,9 @@ import (
 // modesMatter reports whether permission bits say who can write.
 const modesMatter = true
 
+// noFollow makes opening a link fail.
+const noFollow = syscall.O_NOFOLLOW
+
 // belongsToAnother reports whether the owner is neither this user nor root,
 // who could change everything anyway.
 func belongsToAnother(info fs.FileInfo) bool {

@@ -27,6 +27,10 @@ const (
 	longest  = 100 * time.Millisecond
 )
 
+// mode lets others open the file of a lock that root left behind: to hold a
+// lock takes no more.
+const mode fs.FileMode = 0o644
+
 // Wait says how to wait. The zero value waits in silence.
 type Wait struct {
 	Announce func()        // called once, after the delay; may be nil
@@ -96,7 +100,7 @@ func (l *Lock) Release() {
 // names: its previous holder may have removed it in between.
 func try(path string, shared bool) (*Lock, error) {
 	for range 100 {
-		file := flock.New(path)
+		file := flock.New(path, flock.SetPermissions(mode))
 		take := file.TryLock
 		if shared {
 			take = file.TryRLock

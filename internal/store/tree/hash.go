@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -76,8 +77,8 @@ func survey(ctx context.Context, root *os.Root, executable func(path string) boo
 func check(path string, info fs.FileInfo) error {
 	mode := info.Mode()
 	switch {
-	case !utf8.ValidString(path):
-		return &Problem{path, "has a name that is not UTF-8"}
+	case !recordable(path):
+		return &Problem{path, "has a name that is not UTF-8, or with \"|\" in it"}
 	case mode.Type() == fs.ModeSymlink:
 		return nil
 	case !mode.IsDir() && !mode.IsRegular():
@@ -90,11 +91,16 @@ func check(path string, info fs.FileInfo) error {
 	return nil
 }
 
+// recordable reports whether a receipt can hold a name; see separator.
+func recordable(name string) bool {
+	return utf8.ValidString(name) && !strings.Contains(name, separator)
+}
+
 func (f *File) describe(ctx context.Context, root *os.Root, info fs.FileInfo, executable func(string) bool, read bool) (err error) {
 	if info.Mode().Type() == fs.ModeSymlink {
 		f.Link, err = root.Readlink(f.Path)
-		if err == nil && !utf8.ValidString(f.Link) {
-			return &Problem{f.Path, "links to a name that is not UTF-8"}
+		if err == nil && !recordable(f.Link) {
+			return &Problem{f.Path, "links to a name that is not UTF-8, or with \"|\" in it"}
 		}
 		f.Link = filepath.ToSlash(f.Link)
 		return err

@@ -31,11 +31,11 @@ type Receipt struct {
 
 // File is a regular file or a symbolic link.
 type File struct {
-	Path       string      `json:"path"` // slashes, from the tree's root
-	Digest     addr.Digest `json:"digest,omitempty"`
-	Size       int64       `json:"size"` // bytes; 0 for a link
-	Executable bool        `json:"executable,omitempty"`
-	Link       string      `json:"link,omitempty"` // the target; empty for a regular file
+	Path       string // slashes, from the tree's root
+	Digest     addr.Digest
+	Size       int64 // bytes; 0 for a link
+	Executable bool
+	Link       string // the target; empty for a regular file
 	Stamp
 }
 
@@ -43,17 +43,17 @@ type File struct {
 // added or removed, so that comparing them finds files that nobody knows of
 // without listing anything.
 type Directory struct {
-	Path string `json:"path"`
+	Path string
 	Stamp
 }
 
 // Stamp is what tells an untouched file from a touched one. Inode and Ctime
 // are zero on systems that have none.
 type Stamp struct {
-	Mode  uint32 `json:"mode"` // permission bits
-	Inode uint64 `json:"inode,omitempty"`
-	Mtime int64  `json:"mtime"`           // nanoseconds since 1970
-	Ctime int64  `json:"ctime,omitempty"` // nanoseconds since 1970
+	Mode  uint32 // permission bits
+	Inode uint64
+	Mtime int64 // nanoseconds since 1970
+	Ctime int64 // nanoseconds since 1970
 }
 
 // special are the mode bits that no file of a plugin has.
