@@ -78,6 +78,7 @@ install directory match.`,
 	for _, command := range []*cobra.Command{
 		newInitCommand(app), newUpdateCommand(app), newLockCommand(app),
 		newListCommand(app), newOutdatedCommand(app), newInspectCommand(app), newVerifyCommand(app), newWhichCommand(app),
+		newPruneCommand(app),
 		newEnvCommand(app), newVersionCommand(app),
 	} {
 		if len(o.Commands) == 0 || slices.Contains(o.Commands, command.Name()) {

@@ -17,19 +17,20 @@ type resultDocument struct {
 }
 
 type pluginDocument struct {
-	Name       string `json:"name"`
-	Action     string `json:"action,omitempty"`
-	Status     string `json:"status,omitempty"`
-	Version    string `json:"version,omitempty"`
-	Previous   string `json:"previous,omitempty"`
-	Source     string `json:"source,omitempty"`
-	Digest     string `json:"digest,omitempty"`
-	Platform   string `json:"platform,omitempty"`
-	Protocols  []int  `json:"protocols,omitempty"`
-	Executable string `json:"executable,omitempty"`
-	Override   bool   `json:"override,omitempty"`
-	Required   *bool  `json:"required,omitempty"`
-	Error      string `json:"error,omitempty"`
+	Name       string   `json:"name"`
+	Action     string   `json:"action,omitempty"`
+	Status     string   `json:"status,omitempty"`
+	Version    string   `json:"version,omitempty"`
+	Previous   string   `json:"previous,omitempty"`
+	Source     string   `json:"source,omitempty"`
+	Digest     string   `json:"digest,omitempty"`
+	Platform   string   `json:"platform,omitempty"`
+	Stored     []string `json:"stored,omitempty"` // platforms, where several were asked for
+	Protocols  []int    `json:"protocols,omitempty"`
+	Executable string   `json:"executable,omitempty"`
+	Override   bool     `json:"override,omitempty"`
+	Required   *bool    `json:"required,omitempty"`
+	Error      string   `json:"error,omitempty"`
 }
 
 // changeDocument is one difference between the lock file and what it has to be.
@@ -64,6 +65,9 @@ func newPluginDocument(p plugins.Plugin) pluginDocument {
 	d := pluginDocument{
 		Name: p.Name, Version: p.Version, Previous: p.Previous, Source: p.Source, Digest: p.Digest.String(),
 		Platform: p.Platform.String(), Protocols: p.Protocols, Executable: p.Executable, Override: p.Override,
+	}
+	for _, stored := range p.Stored {
+		d.Stored = append(d.Stored, stored.String())
 	}
 	if p.Err != nil {
 		d.Error = p.Err.Error()

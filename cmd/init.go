@@ -11,6 +11,7 @@ import (
 
 	"github.com/pluginlock/plugins"
 	"github.com/pluginlock/plugins/installer"
+	"github.com/pluginlock/plugins/internal/text"
 )
 
 // initFlags are the flags of init.
@@ -127,8 +128,14 @@ func describe(p plugins.Plugin, past map[plugins.Action]string) string {
 	case installer.ActionSkip:
 		what += ": not for this platform"
 	}
-	if !p.Platform.IsZero() {
+	switch {
+	case len(p.Stored) > 0:
+		what += " (" + text.Join(p.Stored) + ")"
+	case !p.Platform.IsZero():
 		what += " (" + p.Platform.String() + ")"
+	}
+	if len(p.Added) > 0 {
+		what += "; added to the lock file: " + text.Join(p.Added)
 	}
 	return what
 }
@@ -139,8 +146,11 @@ func past(o plugins.Options) map[plugins.Action]string {
 		installer.ActionInstall: "installed", installer.ActionChange: "changed", installer.ActionKeep: "kept",
 		installer.ActionRemove: "removed", installer.ActionSkip: "skipped",
 	}
-	if o.LockOnly {
+	switch {
+	case o.LockOnly:
 		words[installer.ActionInstall] = "locked"
+	case len(o.Platforms) > 1:
+		words[installer.ActionInstall] = "stored"
 	}
 	return words
 }

@@ -38,11 +38,14 @@ func (p *printer) verified(listed []plugins.Listed, err error) {
 		p.listed(listed, err)
 		return
 	}
-	good := 0
+	good, width := 0, 0
+	for _, l := range listed {
+		width = max(width, len(l.Name))
+	}
 	for _, l := range listed {
 		if l.Err == nil {
 			good++
-			p.line("%s  %s verified (%s)", l.Name, l.Version, l.Platform)
+			p.line("%-*s  %s verified (%s)", width, l.Name, l.Version, l.Platform)
 		}
 	}
 	if err == nil {

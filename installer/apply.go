@@ -37,10 +37,10 @@ func (in *Installer) Apply(ctx context.Context, plan *Plan) (lockWritten bool, e
 			return false, err
 		}
 	}
-	if project.LockOnly || !plan.links() || !plan.dirty {
+	if project.LockOnly {
 		return lockWritten, nil
 	}
-	if err := in.Store.AddRoot(project.LockPath); err != nil {
+	if err := in.Store.AddRoot(project.LockPath); err != nil || !plan.links() || !plan.dirty {
 		return lockWritten, err
 	}
 	_, err = installdir.Apply(ctx, project.InstallDir, plan.desired, installdir.Options{OnWait: in.waiting})

@@ -85,7 +85,7 @@ func unfit(req Requirement, entry *lock.Entry) string {
 	case entry == nil:
 		return ""
 	case entry.Source != req.Source:
-		return fmt.Sprintf("its source is %s, the lock file has %s", req.Source, entry.Source)
+		return fmt.Sprintf("the lock file has it from %s", entry.Source)
 	case !req.Constraint.Allows(entry.Version):
 		return fmt.Sprintf("constraint %q does not admit the locked version %s", req.Constraint, entry.Version)
 	case !entry.Executable.Equal(req.Executable):

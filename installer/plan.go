@@ -3,7 +3,6 @@ package installer
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -90,6 +89,30 @@ func (item *Item) Platform() addr.Platform {
 	return item.Targets[0].fetch.platform
 }
 
+// Platforms are all platforms of the item that were asked for.
+func (item *Item) Platforms() []addr.Platform {
+	var platforms []addr.Platform
+	for i := range item.Targets {
+		platforms = append(platforms, item.Targets[i].fetch.platform)
+	}
+	return platforms
+}
+
+// Added lists the platforms that the item's lock entry gained, where it is of
+// the same image as before.
+func (item *Item) Added() []addr.Platform {
+	if item.Previous == nil || item.Entry == nil || item.Previous.Digest != item.Entry.Digest {
+		return nil
+	}
+	var added []addr.Platform
+	for _, p := range item.Entry.Platforms {
+		if _, had := item.Previous.Platform(p.Platform); !had {
+			added = append(added, p.Platform)
+		}
+	}
+	return added
+}
+
 // Program is the path of the item's program from the root of its files, with
 // slashes; "" before it was found or fetched.
 func (item *Item) Program() string {
@@ -110,17 +133,20 @@ type LockChange struct {
 
 // String gives the change as one line.
 func (c LockChange) String() string {
-	switch {
-	case c.From.IsZero() && c.To.IsZero():
-		return fmt.Sprintf("%s: %s", c.Name, c.Reason)
-	case c.From.IsZero():
-		return fmt.Sprintf("%s: add %s: %s", c.Name, c.To, c.Reason)
-	case c.To.IsZero():
-		return fmt.Sprintf("%s: remove %s: %s", c.Name, c.From, c.Reason)
-	case c.From == c.To:
-		return fmt.Sprintf("%s: %s: %s", c.Name, c.From, c.Reason)
+	what := c.Name
+	if !c.Source.IsZero() {
+		what += " (" + c.Source.String() + ")"
 	}
-	return fmt.Sprintf("%s: %s to %s: %s", c.Name, c.From, c.To, c.Reason)
+	switch {
+	case c.From == c.To:
+	case c.From.IsZero():
+		what += ": add " + c.To.String()
+	case c.To.IsZero():
+		what += ": remove " + c.From.String()
+	default:
+		what += ": " + c.From.String() + " to " + c.To.String()
+	}
+	return what + ": " + c.Reason
 }
 
 // Empty reports whether applying the plan would change nothing.
@@ -205,7 +231,7 @@ func removals(left []lock.Entry) []LockChange {
 	var changes []LockChange
 	for _, e := range left {
 		changes = append(changes, LockChange{Name: e.Name, Source: e.Source, From: e.Version,
-			Reason: fmt.Sprintf("the lock file lists %s, which the configuration does not require", e.Source)})
+			Reason: "it is in the lock file, but the configuration does not require it"})
 	}
 	return changes
 }
