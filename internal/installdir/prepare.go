@@ -46,7 +46,7 @@ func (a *applier) prepare() error {
 		}
 	}
 	free = append(free, a.vacate(known, a.plan.Leftovers...)...)
-	a.changes = append(free, fill...)
+	a.changes = slices.Concat(free, fill)
 	return a.ignore()
 }
 

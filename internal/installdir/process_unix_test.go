@@ -23,9 +23,21 @@ const (
 	envDir    = "INSTALLDIR_TEST_DIR"
 	envWanted = "INSTALLDIR_TEST_WANTED"
 	envKillAt = "INSTALLDIR_TEST_KILL_AT"
+
+	envOverlay = "INSTALLDIR_TEST_OVERLAY"
 )
 
+// overlayRole is set where overlayfs exists.
+var overlayRole func(base string) error
+
 func TestMain(m *testing.M) {
+	if base := os.Getenv(envOverlay); base != "" {
+		if err := overlayRole(base); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if dir := os.Getenv(envDir); dir != "" {
 		os.Exit(applyAndDie(dir))
 	}

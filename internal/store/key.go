@@ -1,10 +1,6 @@
 package store
 
-import (
-	"strings"
-
-	"github.com/pluginlock/plugins/addr"
-)
+import "github.com/pluginlock/plugins/addr"
 
 // Key names an entry: the digest of a platform's manifest and, for a foreign
 // image, the path of the executable that was taken from it. Two versions, or
@@ -31,13 +27,4 @@ func (k Key) name() string {
 func (k Key) check() error {
 	_, err := addr.ParseDigest(k.Manifest.String())
 	return err
-}
-
-// isEntryName reports whether a name below v1/sha256 can be an entry's.
-func isEntryName(name string) bool {
-	manifest, suffix, found := strings.Cut(name, "-")
-	if _, err := addr.ParseDigest("sha256:" + manifest); err != nil {
-		return false
-	}
-	return !found || len(suffix) == suffixLength && strings.Trim(suffix, "0123456789abcdef") == ""
 }
