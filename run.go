@@ -138,7 +138,7 @@ func (r *run) readLock() error {
 		file, err = r.mergeLock(src)
 	}
 	if err != nil {
-		return r.excerptLock(src, err)
+		return r.excerpt(r.lockPath, src, err)
 	}
 	r.lockFile = file
 	return nil
@@ -156,13 +156,13 @@ func (r *run) mergeLock(src []byte) (*lock.File, error) {
 	return merged, nil
 }
 
-// excerptLock lets messages show the lines of the lock file that are at fault.
-func (r *run) excerptLock(src []byte, err error) error {
+// excerpt lets messages about err show the lines of a file that are at fault.
+func (r *run) excerpt(path string, src []byte, err error) error {
 	if src != nil {
 		if r.files == nil {
 			r.files = map[string]*hcl.File{}
 		}
-		r.files[r.lockPath] = &hcl.File{Bytes: src}
+		r.files[path] = &hcl.File{Bytes: src}
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package plugins
 import (
 	"context"
 	"errors"
+	"io/fs"
 
 	"github.com/pluginlock/plugins/getter"
 	"github.com/pluginlock/plugins/installer"
@@ -69,6 +70,7 @@ var summaries = []struct {
 	{"Unexpected answer from the registry", is(getter.ErrProtocol)},
 	{"Registry failure", is(getter.ErrServer)},
 	{"Registry not reachable", is(getter.ErrNetwork)},
+	{"File or directory cannot be used", as[*fs.PathError]},
 	{"One plugin under two names", as[*DoubleError]},
 	{"Notice", as[*NoticeError]},
 }
