@@ -9,7 +9,6 @@ import (
 	"github.com/pluginlock/plugins/addr"
 	"github.com/pluginlock/plugins/installer"
 	"github.com/pluginlock/plugins/internal/installdir"
-	"github.com/pluginlock/plugins/internal/installdir"
 	"github.com/pluginlock/plugins/launch"
 )
 
@@ -63,9 +62,6 @@ func List(ctx context.Context, o Options) ([]Listed, error) {
 	if err != nil {
 		return nil, r.fail(err)
 	}
-	if err := r.adoptInstalled(); err != nil {
-		return nil, r.fail(err)
-	}
 	listed, err := r.inspect(ctx, false)
 	return listed, r.fail(err)
 }
@@ -96,9 +92,6 @@ func Which(ctx context.Context, o Options, name string) (launch.Plugin, error) {
 func Verify(ctx context.Context, o Options) ([]Listed, error) {
 	r, err := prepareInstalled(ctx, o)
 	if err != nil {
-		return nil, r.fail(err)
-	}
-	if err := r.adoptInstalled(); err != nil {
 		return nil, r.fail(err)
 	}
 	listed, err := r.inspect(ctx, true)
@@ -132,20 +125,6 @@ func prepareInstalled(ctx context.Context, o Options) (*run, error) {
 	}
 	r.options.LinkMode = cmp.Or(o.LinkMode, state.LinkMode)
 	return r, nil
-}
-
-// adoptInstalled takes platform and link mode from the install directory where
-// the options leave them open: what is there is looked at as what it is.
-func (r *run) adoptInstalled() error {
-	state, err := installdir.Read(r.installDir)
-	if err != nil {
-		return err
-	}
-	if len(r.options.Platforms) == 0 && !state.Platform.IsZero() {
-		r.targets = []addr.Platform{state.Platform}
-	}
-	r.options.LinkMode = cmp.Or(r.options.LinkMode, state.LinkMode)
-	return nil
 }
 
 // inspect compares configuration, lock file, store and install directory. With

@@ -112,8 +112,11 @@ func (e *endpoint) do(req *http.Request, repo, actions string) (*http.Response, 
 	if !sameOrigin(req.URL, e.base) {
 		return e.foreign(req)
 	}
+	if req.Body != nil && req.GetBody != nil {
+		defer closeBody(req) // every attempt has a body of its own
+	}
 	e.mu.Lock()
-	anonymous := e.anonymous[repo]
+	anonymous := e.anonymous[repo] && actions == "pull"
 	e.mu.Unlock()
 	resp, c, err := e.attempt(req, repo, actions, anonymous)
 	if c.combined && e.refused(resp, err) {
@@ -167,7 +170,7 @@ func (e *endpoint) attempt(req *http.Request, repo, actions string, anonymous bo
 		}
 		sent.Body = body
 	}
-	resp, err := e.auth.Do(sent) //nolint:bodyclose // the caller's
+	resp, err := e.auth.Do(sent)
 	return resp, c, err
 }
 
@@ -237,10 +240,10 @@ func (e *endpoint) tokenError(r *errcode.ErrorResponse) *Error {
 		a.words = e.client.secrets.scrub(r.Errors.Error())
 	}
 	kind := kindOfStatus(r.StatusCode)
-	switch {
-	case r.StatusCode == http.StatusBadRequest:
+	switch r.StatusCode {
+	case http.StatusBadRequest:
 		kind = ErrUnauthorized
-	case r.StatusCode == http.StatusNotFound:
+	case http.StatusNotFound:
 		kind = ErrProtocol
 	}
 	failure := a.error(kind)
@@ -287,7 +290,7 @@ func (e *endpoint) scopes(ctx context.Context, c *call, asked []string) ([]strin
 	e.mu.Lock()
 	single, repos := e.single, slices.Clone(e.repos)
 	e.mu.Unlock()
-	if single || c.actions != "pull" {
+	if single || c.anonymous || c.actions != "pull" {
 		return all, nil
 	}
 	for _, repo := range repos {

@@ -57,7 +57,7 @@ func (r *Repository) Blob(ctx context.Context, desc ocispec.Descriptor) (io.Read
 
 // blobReader reads a blob over as many connections as it takes.
 type blobReader struct {
-	ctx   context.Context //nolint:containedctx // of the one download that the reader is
+	ctx   context.Context // of the one download that the reader is
 	place place
 	want  blobRef
 	retry Retry
@@ -169,6 +169,9 @@ func (b *blobReader) lost(err error) {
 		b.tries, b.mark = 0, b.pos
 	}
 	b.tries++
+	if errors.Is(err, errStalled) {
+		b.tries++ // one that falls silent costs more time than one that breaks
+	}
 	if b.tries >= b.retry.Tries {
 		b.err = b.truncated(err, fmt.Sprintf(" (%d tries without progress)", b.tries))
 		return

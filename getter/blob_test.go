@@ -68,7 +68,7 @@ func TestC30CutConnections(t *testing.T) {
 			}
 			return n == 1
 		}, nil, "", 2},
-		"(c) whole body for a range": {func(w http.ResponseWriter, r *http.Request, n int) bool {
+		"(c) whole body for a range": {func(w http.ResponseWriter, _ *http.Request, n int) bool {
 			if n == 1 {
 				cut(w, 200, content, content[:third])
 			}
@@ -122,7 +122,7 @@ func TestC30CutConnections(t *testing.T) {
 			}
 			return false
 		}, nil, "", 3},
-		"206 without asking": {func(w http.ResponseWriter, _ *http.Request, n int) bool {
+		"206 without asking": {func(w http.ResponseWriter, _ *http.Request, _ int) bool {
 			return partOf(w, 0, len(content), fmt.Sprintf("bytes 0-%d/%d", len(content)-1, len(content)))
 		}, ErrProtocol, "without being asked", 1},
 		"(d) cut for good": {func(w http.ResponseWriter, _ *http.Request, _ int) bool {

@@ -1,7 +1,9 @@
 package getter
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -161,6 +163,7 @@ func (g guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil || resp.StatusCode != http.StatusUnauthorized {
 		return resp, err
 	}
+	buffer(resp)
 	offered := parseChallenges(resp.Header.Values("Www-Authenticate"))
 	resp.Header.Del("Www-Authenticate")
 	c := callOf(req.Context())
@@ -186,6 +189,14 @@ func (g guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp.Header.Set("Www-Authenticate", chosen.header())
 	return resp, nil
+}
+
+// buffer takes the body of a refusal into memory, so that the connection is
+// free for the next try at once: opening another costs more than the words.
+func buffer(resp *http.Response) {
+	raw, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	discard(resp)
+	resp.Body = io.NopCloser(bytes.NewReader(raw))
 }
 
 // pullOnly reduces what a registry says is needed to reading.

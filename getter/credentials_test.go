@@ -81,7 +81,7 @@ func auths(keys ...string) map[string]any {
 func private(t *testing.T) *registry {
 	g := newRegistry(t)
 	g.addImage("plugins/aws", "1.0.0")
-	g.script = func(w http.ResponseWriter, r *http.Request, n int) bool {
+	g.script = func(w http.ResponseWriter, r *http.Request, _ int) bool {
 		_, password, _ := r.BasicAuth()
 		switch {
 		case r.URL.Path == "/token":
@@ -202,7 +202,7 @@ func TestC43CredentialsThatCannotBeUsed(t *testing.T) {
 			h.helper("failing", `echo "the vault is sealed" >&2; exit 1`)
 			h.config(map[string]any{"credHelpers": map[string]string{host: "failing"}})
 		}, []string{"docker-credential-failing", "failed", "the vault is sealed"}},
-		"(f) helper fails with a secret": {func(h *home, host string) {
+		"(f) helper fails with a secret": {func(h *home, _ string) {
 			h.helper("failing", `echo '{"Secret":"s3cr3t-pw"}'; exit 1`)
 			h.config(map[string]any{"credsStore": "failing"})
 		}, []string{"docker-credential-failing", "failed"}},
@@ -220,7 +220,7 @@ func TestC43CredentialsThatCannotBeUsed(t *testing.T) {
 		"(i) malformed JSON": {func(h *home, _ string) {
 			h.write("docker/config.json", `{"auths": {"x": {"auth": "s3cr3t-pw",}}`, 0o600)
 		}, []string{"config.json", "not valid JSON", "at byte"}},
-		"JSON of another kind": {func(h *home, host string) {
+		"JSON of another kind": {func(h *home, _ string) {
 			h.write("docker/config.json", `{"auths": ["s3cr3t-pw"]}`, 0o600)
 		}, []string{"config.json", "array in place of a map"}},
 		"no base64": {func(h *home, host string) {
@@ -231,7 +231,7 @@ func TestC43CredentialsThatCannotBeUsed(t *testing.T) {
 		}, []string{"REGISTRY_AUTH_FILE", "gone.json"}},
 		"a directory": {func(h *home, _ string) {
 			h.env["REGISTRY_AUTH_FILE"] = h.dir
-		}, []string{h0("cannot be read")}},
+		}, []string{"cannot be read"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			private, public, h := private(t), newRegistry(t), newHome(t)
@@ -264,8 +264,6 @@ func TestC43CredentialsThatCannotBeUsed(t *testing.T) {
 		})
 	}
 }
-
-func h0(s string) string { return s }
 
 // A helper is asked once for each key, however many ask at once, and never for
 // a registry that asks for nothing.

@@ -3,6 +3,7 @@ package getter
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -87,12 +88,7 @@ func (e *Error) Unwrap() []error {
 // Transient reports whether the same request may well succeed later: a fault
 // of the network or of the server, or a limit of requests.
 func (e *Error) Transient() bool {
-	for _, kind := range []error{ErrNetwork, ErrServer, ErrRateLimited, ErrTruncated} {
-		if e.Kind == kind { //nolint:errorlint // kinds are values, not wrapped errors
-			return true
-		}
-	}
-	return false
+	return slices.Contains([]error{ErrNetwork, ErrServer, ErrRateLimited, ErrTruncated}, e.Kind)
 }
 
 // fail makes an error of a kind, with the cause in words.

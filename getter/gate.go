@@ -38,7 +38,7 @@ func (r Retry) withDefaults() Retry {
 // park do not come back all at once.
 func (r Retry) backOff(failures int) time.Duration {
 	wait := min(r.FirstWait<<min(failures-1, 16), r.LongestWait)
-	return wait - time.Duration(rand.Int64N(int64(wait/4)+1)) //nolint:gosec // spreading load, not a secret
+	return wait - time.Duration(rand.Int64N(int64(wait/4)+1))
 }
 
 // gate holds back the requests to one host while it throttles or is out of
@@ -154,9 +154,10 @@ func (g *gate) abandon(p pass) {
 	g.signal()
 }
 
-// fail closes the gate for wait, or for the back-off where wait is 0, and
-// returns for how long. Of failures that were under way at the same time only
-// the first counts. After the last try err is what everybody gets.
+// fail closes the gate for wait, or for the back-off where wait is 0. Of
+// failures that were under way at the same time only the first counts: it gets
+// told for how long the gate is closed, the others 0. After the last try err is
+// what everybody gets.
 func (g *gate) fail(p pass, wait time.Duration, err error) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -179,6 +180,9 @@ func (g *gate) fail(p pass, wait time.Duration, err error) time.Duration {
 		g.refusal, g.refused = err, now.Add(g.retry.LongestWait/2)
 	}
 	g.signal()
+	if !counts {
+		return 0
+	}
 	return wait
 }
 

@@ -52,7 +52,8 @@ type Options struct {
 
 // Client reaches registries. It is safe for use by many goroutines, and meant
 // to be shared: it knows tokens, connections and which hosts want to be left
-// alone for now.
+// alone for now. It remembers the credentials that it was given; new ones need
+// a new client.
 type Client struct {
 	settings    Settings
 	credentials CredentialFunc

@@ -76,8 +76,8 @@ func (h *helpers) run(ctx context.Context, name, key string) (Credential, error)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, h.timeout, errHelperHangs)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "get") //nolint:gosec // the name comes from the user's own file and is checked
-	cmd.WaitDelay = time.Second                     // a grandchild may hold the pipes open
+	cmd := exec.CommandContext(ctx, program, "get")
+	cmd.WaitDelay = time.Second // a grandchild may hold the pipes open
 	cmd.Stdin = strings.NewReader(key)
 	var out, problem limitedBuffer
 	cmd.Stdout, cmd.Stderr = &out, &problem

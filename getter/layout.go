@@ -188,11 +188,12 @@ func (l *layout) read(name string, limit int64) ([]byte, error) {
 }
 
 func (l *layout) fileError(name string, err error) error {
-	kind := ErrNetwork // the directory is out of reach, as a registry may be
-	if _, statErr := os.Stat(l.dir); statErr == nil && errors.Is(err, fs.ErrNotExist) {
-		if kind = ErrProtocol; strings.HasPrefix(filepath.ToSlash(name), "blobs/") {
-			kind = ErrDigestNotFound
-		}
+	kind := ErrProtocol
+	switch _, statErr := os.Stat(l.dir); {
+	case statErr != nil:
+		kind = ErrNetwork // the directory is out of reach, as a registry may be
+	case errors.Is(err, fs.ErrNotExist) && strings.HasPrefix(filepath.ToSlash(name), "blobs/"):
+		kind = ErrDigestNotFound
 	}
 	return &Error{Kind: kind, Source: l.src, Mirror: l.dir, Err: err,
 		Detail: fmt.Sprintf("%s: %s: %v", l.dir, filepath.ToSlash(name), pathCause(err))}

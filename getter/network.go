@@ -219,7 +219,7 @@ var errStalled = errors.New("the connection stalled")
 type watch struct {
 	after  time.Duration
 	timer  *time.Timer
-	ctx    context.Context //nolint:containedctx // of the one request that is watched
+	ctx    context.Context // of the one request that is watched
 	cancel context.CancelCauseFunc
 }
 

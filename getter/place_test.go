@@ -158,7 +158,7 @@ func TestMirrorAndOriginFail(t *testing.T) {
 	if !errors.Is(err, ErrDigestNotFound) || !errors.Is(err, ErrForbidden) {
 		t.Errorf("got %v", err)
 	}
-	if e := asError(t, err); e.Kind != ErrDigestNotFound || e.Mirror != "" {
+	if e := asError(t, err); !errors.Is(e.Kind, ErrDigestNotFound) || e.Mirror != "" {
 		t.Errorf("first %+v", *e)
 	}
 	for _, part := range []string{origin.host(), mirror.host(), "before that"} {
@@ -372,7 +372,7 @@ func TestLayoutsThatCannotBe(t *testing.T) {
 		"changed bytes":       {func(_, blob string) error { return os.WriteFile(blob, manifestFor("z"), 0o600) }, ErrDigestMismatch},
 		"too long":            {func(_, blob string) error { return os.Truncate(blob, image.MaxDocumentSize+1) }, ErrProtocol},
 		"gone":                {func(_, blob string) error { return os.Remove(blob) }, ErrDigestNotFound},
-		"a link that escapes": {func(_, blob string) error { return errors.Join(os.Remove(blob), os.Symlink(outside, blob)) }, ErrNetwork},
+		"a link that escapes": {func(_, blob string) error { return errors.Join(os.Remove(blob), os.Symlink(outside, blob)) }, ErrProtocol},
 		"a directory":         {func(_, blob string) error { return errors.Join(os.Remove(blob), os.Mkdir(blob, 0o700)) }, ErrProtocol},
 		"no marker":           {func(dir, _ string) error { return os.Remove(filepath.Join(dir, "oci-layout")) }, ErrProtocol},
 		"other version": {func(dir, _ string) error {
@@ -439,11 +439,11 @@ func TestNothingLeaks(t *testing.T) {
 		n := runtime.NumGoroutine()
 		for range 100 {
 			time.Sleep(10 * time.Millisecond)
-			if now := runtime.NumGoroutine(); now >= n {
+			now := runtime.NumGoroutine()
+			if now >= n {
 				return now
-			} else {
-				n = now
 			}
+			n = now
 		}
 		return n
 	}

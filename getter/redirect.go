@@ -15,10 +15,12 @@ func (c *Client) checkRedirect(req *http.Request, via []*http.Request) error {
 	first, from := via[0].URL, via[len(via)-1].URL
 	req.URL.User = nil
 	req.Header.Del("Referer") // it would carry a signed query to the next host
-	for _, r := range append(via[1:], req) {
-		if !sameOrigin(first, r.URL) {
-			stripCredentials(req.Header)
-		}
+	left := !sameOrigin(first, req.URL)
+	for _, r := range via {
+		left = left || !sameOrigin(first, r.URL)
+	}
+	if left {
+		stripCredentials(req.Header) // also on the way back: what left may have been led
 	}
 	switch {
 	case len(via) > maxRedirects:

@@ -60,13 +60,6 @@ func (s Settings) allowed(source addr.Source) bool {
 	return false
 }
 
-// plainHTTP reports whether host may be spoken to without TLS because the
-// settings say so.
-func (s Settings) plainHTTP(name string) bool {
-	r, _ := s.registry(name)
-	return r.PlainHTTP
-}
-
 // normalize brings prefixes to the spelling of sources and refuses what can't
 // be meant.
 func (s Settings) normalize() (Settings, error) {

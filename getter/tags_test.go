@@ -98,7 +98,7 @@ func TestC10EmptyPageInTheMiddle(t *testing.T) {
 // An opaque path of the registry's own is followed as it is.
 func TestOpaqueNextPage(t *testing.T) {
 	g := newRegistry(t)
-	g.script = func(w http.ResponseWriter, r *http.Request, n int) bool {
+	g.script = func(w http.ResponseWriter, r *http.Request, _ int) bool {
 		if r.RequestURI == "/v2/plugins/aws/tags/list" {
 			w.Header().Set("Link", `</v2/_pages/a%2Fb?c=%3d>; rel="next"`)
 			writeTags(w, "plugins/aws", []string{"1.0.0"})

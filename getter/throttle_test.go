@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -274,5 +276,91 @@ func TestSlowAnswer(t *testing.T) {
 	tags, err := c.repository(t, g.source("plugins/aws")).Tags(context.Background())
 	if err != nil || len(tags) != 1 {
 		t.Errorf("got %q, %v", tags, err)
+	}
+}
+
+// What no wait can change is final for all workers, at once.
+func TestFinalFailureHoldsNobodyUp(t *testing.T) {
+	g, _ := newTLSRegistry(t, "http/1.1")
+	wrong := Registry{Prefix: g.host(), CAFile: filepath.Join(t.TempDir(), "ca.pem")}
+	if err := os.WriteFile(wrong.CAFile, unrelatedCertificate(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := newRig(t, Options{Settings: Settings{Registries: []Registry{wrong}}})
+	var group sync.WaitGroup
+	for i := range 20 {
+		r := c.repository(t, g.source(fmt.Sprintf("plugins/p%d", i)))
+		group.Go(func() {
+			if _, err := r.Tags(context.Background()); !errors.Is(err, ErrNetwork) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	group.Wait()
+	if got := c.clock.total(); got != 0 {
+		t.Errorf("waited %s", got)
+	}
+}
+
+// A host that was given up gets another chance later.
+func TestGivenUpHostIsTriedAgain(t *testing.T) {
+	g := newRegistry(t)
+	g.addImage("plugins/aws", "1.0.0")
+	down := true
+	g.script = func(w http.ResponseWriter, _ *http.Request, _ int) bool {
+		if down {
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+		return down
+	}
+	c := newRig(t, Options{})
+	r := c.repository(t, g.source("plugins/aws"))
+	for range 3 {
+		if _, err := r.Document(context.Background(), "1.0.0"); !errors.Is(err, ErrRateLimited) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	if got := len(g.requests()); got != 5 {
+		t.Errorf("%d requests, want those of the first call alone", got)
+	}
+	down = false
+	if err := c.clock.Sleep(context.Background(), time.Minute, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Document(context.Background(), "1.0.0"); err != nil {
+		t.Error(err)
+	}
+}
+
+// Repeated is only what may be: an upload that broke is the caller's business,
+// one that was throttled is sent again with its body.
+func TestUploadsAreRepeatedOnlyWhereThrottled(t *testing.T) {
+	for status, want := range map[int]int{429: 2, 503: 2, 500: 1, 502: 1} {
+		g := newRegistry(t)
+		g.script = func(w http.ResponseWriter, _ *http.Request, n int) bool {
+			if n == 1 {
+				w.WriteHeader(status)
+			} else {
+				w.WriteHeader(http.StatusCreated)
+			}
+			return true
+		}
+		target, err := newRig(t, Options{}).Target(g.source("plugins/aws"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req, err := http.NewRequest(http.MethodPut, g.URL+"/v2/plugins/aws/manifests/1.0.0", strings.NewReader("content"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := target.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		discard(resp)
+		l := g.logged()
+		if len(l) != want || l[len(l)-1].body != "content" {
+			t.Errorf("%d: %d requests, the last with %q", status, len(l), l[len(l)-1].body)
+		}
 	}
 }

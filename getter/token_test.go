@@ -89,7 +89,7 @@ func tokenRequests(t *testing.T, g *registry) []url.Values {
 func TestTokenOneByOne(t *testing.T) {
 	for _, how := range []string{"refuses", "ignores"} {
 		g := newRegistry(t)
-		g.script = func(w http.ResponseWriter, r *http.Request, n int) bool {
+		g.script = func(w http.ResponseWriter, r *http.Request, _ int) bool {
 			scopes := r.URL.Query()["scope"]
 			switch {
 			case r.URL.Path == "/token" && len(scopes) > 1 && how == "refuses":
@@ -129,7 +129,7 @@ func TestTokenExpires(t *testing.T) {
 	g.addImage("plugins/aws", "1.0.0")
 	var mu sync.Mutex
 	valid := 1
-	g.script = func(w http.ResponseWriter, r *http.Request, n int) bool {
+	g.script = func(w http.ResponseWriter, r *http.Request, _ int) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
@@ -212,7 +212,7 @@ func TestRealmElsewhereWithoutTLS(t *testing.T) {
 // C09 (c): refused although there was a token.
 func TestRefusedAfterToken(t *testing.T) {
 	g := newRegistry(t)
-	g.script = func(w http.ResponseWriter, r *http.Request, n int) bool {
+	g.script = func(w http.ResponseWriter, r *http.Request, _ int) bool {
 		if r.URL.Path == "/token" {
 			giveToken(w, "tok-AAAA")
 		} else {

@@ -57,9 +57,13 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		resp, err := t.send(sent)
 		v := judge(req, resp, err, t.clock.Now())
-		if v.trouble == none || (err == nil && !v.repeatable) {
+		switch {
+		case v.trouble == none:
 			g.succeed(p)
-			return resp, err
+			return resp, nil
+		case err == nil && !v.repeatable:
+			g.abandon(p)
+			return resp, nil
 		}
 		if err := t.pause(req, g, p, v, try, resp, err); err != nil {
 			return nil, err
@@ -81,7 +85,7 @@ func (t *retrier) pause(req *http.Request, g *gate, p pass, v verdict, try int, 
 		failure.Detail += fmt.Sprintf(" and asks to wait %s, longer than the %s that is waited at most", v.wait, t.retry.LongestWait)
 		g.refuse(p, failure)
 		return failure
-	case errors.Is(err, errStalled) && try >= maxStalls:
+	case v.final, errors.Is(err, errStalled) && try >= maxStalls:
 		g.refuse(p, failure)
 		return failure
 	case v.trouble == stumbled:
@@ -172,7 +176,8 @@ const (
 
 type verdict struct {
 	trouble    trouble
-	repeatable bool
+	repeatable bool          // the request may be sent again
+	final      bool          // no request to this host can succeed
 	wait       time.Duration // what the host asked for, or 0
 }
 
@@ -181,11 +186,11 @@ func judge(req *http.Request, resp *http.Response, err error, now time.Time) ver
 	harmless := req.Method == http.MethodGet || req.Method == http.MethodHead
 	replayable := req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
 	if err != nil {
-		return verdict{trouble: unreached, repeatable: harmless && mayPass(err)}
+		return verdict{trouble: unreached, repeatable: harmless, final: !mayPass(err)}
 	}
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return verdict{throttled, replayable, retryAfter(resp.Header.Get("Retry-After"), now)}
+		return verdict{trouble: throttled, repeatable: replayable, wait: retryAfter(resp.Header.Get("Retry-After"), now)}
 	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout, http.StatusRequestTimeout:
 		return verdict{trouble: stumbled, repeatable: harmless}
 	}
@@ -202,7 +207,7 @@ func mayPass(err error) bool {
 	var header tls.RecordHeaderError
 	switch {
 	case errors.As(err, &known):
-		return known.Kind == ErrNetwork //nolint:errorlint // kinds are values, not wrapped errors
+		return false // ours: the settings or a rule are in the way
 	case errors.As(err, &dns):
 		return !dns.IsNotFound
 	case errors.As(err, &cert), errors.As(err, &unknown), errors.As(err, &name), errors.As(err, &header):

@@ -28,8 +28,12 @@ type stream struct {
 }
 
 // openStream tells the compression of a blob by its first bytes. The caller
-// must close the stream, also after an error of reading.
+// must close the stream, also after an error of reading. A blob that is larger
+// than what it may unpack to is not begun.
 func openStream(ctx context.Context, src *source, lim Limits, max int64) (*stream, error) {
+	if src.size > max {
+		return nil, exceeds(limitPacked, max, "")
+	}
 	s := &stream{ctx: ctx, src: src, lim: lim, max: max, free: func() {}}
 	s.packed = readers.Get().(*bufio.Reader)
 	s.packed.Reset(src)

@@ -57,6 +57,9 @@ func Executable(ctx context.Context, layers []ocispec.Descriptor, open OpenLayer
 			break
 		}
 	}
+	if err := s.view.check(name); err != nil {
+		return Result{}, err
+	}
 	return Result{}, s.notFound()
 }
 

@@ -206,6 +206,26 @@ func TestForeignLimits(t *testing.T) {
 	}
 }
 
+// Links that multiply must not keep the search busy.
+func TestForeignWorkIsBounded(t *testing.T) {
+	deep := strings.TrimSuffix(strings.Repeat("d/", 120), "/")
+	var low, top []entry
+	for i := range 39 {
+		low = append(low, link(fmt.Sprintf("l%d", i), strings.Repeat(deep+"/"+strings.Repeat("../", 120), 6)+fmt.Sprintf("l%d", i+1)))
+	}
+	for i := range 200 {
+		top = append(top, file(deep+fmt.Sprintf("/%d", i), ""))
+	}
+	image := &foreignImage{}
+	for range 20 {
+		image.blobs = append(image.blobs, layer(t, append(top, low...)...))
+	}
+	_, err := extract.Executable(t.Context(), image.layers(), image.open, "/l0/run", addr.Platform{OS: "linux", Arch: "amd64"}, newSite(t).root, extract.Limits{})
+	if limit, ok := errors.AsType[*extract.LimitError](err); !ok || limit.Limit != "steps in following links" {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestForeignNameIsChecked(t *testing.T) {
 	image := &foreignImage{blobs: [][]byte{layer(t, file("app/run", "x"))}}
 	for _, name := range []string{"", "/", `/app\run`, "/app/a:b", "/app/CON", "/app/run.", "/a\x00b"} {

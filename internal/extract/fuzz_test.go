@@ -15,7 +15,12 @@ import (
 var fuzzLimits = extract.Limits{Entries: 200, Bytes: 1 << 20, FileBytes: 1 << 19, Ratio: 200, RatioFrom: 1 << 16, ZstdWindow: 8 << 20,
 	LayerEntries: 1000, LayerBytes: 1 << 20}
 
+// seeds adds the corpus, and moves the roots to memory where there is some: a
+// sync to disk takes longer than all the rest.
 func seeds(f *testing.F) {
+	if _, err := os.Stat("/dev/shm"); err == nil && os.Getenv("TMPDIR") == "" {
+		f.Setenv("TMPDIR", "/dev/shm")
+	}
 	for _, a := range append(hostile.Archives(), hostile.Honest()...) {
 		if len(a.Layer) < 64<<10 {
 			f.Add(a.Layer)

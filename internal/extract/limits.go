@@ -85,5 +85,7 @@ const (
 	limitRatio     = "unpacked bytes for each packed one"
 	limitWindow    = "bytes of memory for a zstd window"
 	limitIndex     = "bytes of memory for the names in an image"
+	limitWork      = "steps in following links"
+	limitPacked    = "bytes of a blob"
 	limitUnpacked  = "unpacked bytes"
 )

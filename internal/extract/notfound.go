@@ -1,8 +1,8 @@
 package extract
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -34,7 +34,10 @@ func (e *NotFoundError) Error() string {
 	return message + ", but " + strings.Join(e.Similar, ", ")
 }
 
-const maxSimilar = 5
+const (
+	maxSimilar  = 5
+	maxCompared = 1000 // names of one directory
+)
 
 func (s *search) notFound() error {
 	end := s.view.resolve(s.wanted[0])
@@ -53,7 +56,7 @@ func (s *search) notFound() error {
 
 // similar lists what the image shows in a directory, the nearest names first.
 func (v *view) similar(dir, name string) []string {
-	seen := map[string]int{}
+	seen := map[string]bool{}
 	for _, l := range v.layers {
 		for p := range l.entries {
 			base := path.Base(p)
@@ -61,18 +64,25 @@ func (v *view) similar(dir, name string) []string {
 				continue
 			}
 			if _, _, o, _ := v.lookup(p, 0, len(v.layers)); o == found {
-				seen[base] = levenshtein.Distance(base, name, nil)
+				seen[base] = true
 			}
 		}
 	}
-	var names []string
-	for n := range seen {
-		names = append(names, n)
-	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(seen[a]-seen[b], strings.Compare(a, b)) })
-	names = names[:min(len(names), maxSimilar)]
+	names := slices.Sorted(maps.Keys(seen))
+	names = nearest(names[:min(len(names), maxCompared)], name)
 	for i, n := range names {
 		names[i] = fmt.Sprintf("%q", text.Clip(n))
 	}
 	return names
+}
+
+// nearest orders names by their distance from name and keeps the first few.
+func nearest(names []string, name string) []string {
+	name = name[:min(len(name), MaxComponentBytes)]
+	distance := map[string]int{}
+	for _, n := range names {
+		distance[n] = levenshtein.Distance(n, name, nil)
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return distance[a] - distance[b] })
+	return names[:min(len(names), maxSimilar)]
 }

@@ -13,7 +13,7 @@ import (
 const (
 	// maxGuesses bounds how often one layer may change where a program is
 	// thought to be; what is missed is found by reading the layer again.
-	maxGuesses = 256
+	maxGuesses = 64
 	// maxIndexBytes bounds the memory for the names of an image's files.
 	maxIndexBytes = 64 << 20
 )
@@ -87,12 +87,23 @@ func (p *pass) run() error {
 		if err := p.consider(h, name, files[name], archive); err != nil {
 			return err
 		}
-		if p.view.cost > maxIndexBytes {
-			return exceeds(limitIndex, maxIndexBytes, h.Name)
+		if err := p.view.check(h.Name); err != nil {
+			return err
 		}
 	}
 	if err := p.in.drain(-1); err != nil {
 		return &readError{err}
+	}
+	return nil
+}
+
+// check reports what an image demands too much of.
+func (v *view) check(entry string) error {
+	switch {
+	case v.cost > maxIndexBytes:
+		return exceeds(limitIndex, maxIndexBytes, entry)
+	case v.work > maxWork:
+		return exceeds(limitWork, maxWork, entry)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"unicode"
@@ -254,6 +255,36 @@ func TestSizeMismatch(t *testing.T) {
 			t.Errorf("size off by %d: %v", off, err)
 		}
 	}
+}
+
+func TestBlobLargerThanItMayUnpackTo(t *testing.T) {
+	desc := descriptor(nil)
+	desc.Size = extract.MaxBytes * 2
+	unread := iotest.ErrReader(errors.New("the blob was read"))
+	_, err := extract.Payload(t.Context(), unread, desc, newSite(t).root, extract.Limits{})
+	if extract.KindOf(err) != extract.KindLimit {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Decoders and buffers are shared between extractions; an archive that fails
+// must not spoil one that comes after it or runs beside it.
+func TestConcurrent(t *testing.T) {
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for _, a := range append(hostile.Archives(), hostile.Honest()...) {
+				if len(a.Layer) > 16<<10 { // bombs, which take long
+					continue
+				}
+				_, err := extract.Inspect(t.Context(), bytes.NewReader(a.Layer), descriptor(a.Layer), extract.Limits{})
+				if extract.KindOf(err) != a.Want || a.Want == extract.KindNone && err != nil {
+					t.Errorf("%s: %v", a.Name, err)
+				}
+			}
+		})
+	}
+	group.Wait()
 }
 
 func TestReaderErrorsComeThrough(t *testing.T) {

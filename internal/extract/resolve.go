@@ -119,12 +119,20 @@ func (v *view) hardLink(entry layerEntry, layer int) (string, layerEntry, int, o
 	return entry.target, entry, layer, absent
 }
 
+// maxWork bounds all look-ups for one program together; an honest image of a
+// hundred layers takes a fraction of it. Beyond it everything is hidden, and
+// the pass that notices fails.
+const maxWork = 5_000_000
+
 // lookup finds the entry at exactly this path in the layers from one to before
 // another. An implied directory gives way to what a lower one has in its place.
 func (v *view) lookup(name string, from, to int) (e layerEntry, layer int, o outcome, implied bool) {
 	directory := layerEntry{typeflag: tar.TypeDir, implied: true}
 	for i := from; i < to; i++ {
 		l := v.layers[i]
+		if v.work += 1 + strings.Count(name, "/"); v.work > maxWork {
+			return layerEntry{}, i, hidden, false
+		}
 		e, ok := l.entries[name]
 		if ok && !e.implied {
 			return e, i, found, implied

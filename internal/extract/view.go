@@ -12,6 +12,7 @@ type view struct {
 	windows  bool
 	complete bool // the lowest layer was read too
 	cost     int  // bytes of memory the indexes take, roughly
+	work     int  // look-ups done, which hostile links could drive up
 }
 
 // layerIndex notes what a layer has at which path.
@@ -27,9 +28,12 @@ type layerEntry struct {
 	target   string // of links
 }
 
-// maxFollowed bounds paths that links are followed along, in bytes; no system
-// of those that run containers takes a longer one.
-const maxFollowed = 4096
+// Bounds on the paths that links are followed along. No system that runs
+// containers takes a longer one; deeper ones exist, but hold no program.
+const (
+	maxFollowed      = 4096 // bytes
+	maxFollowedDepth = 128  // components
+)
 
 // push begins the index of the next layer down.
 func (v *view) push() *layerIndex {
@@ -42,9 +46,9 @@ func (v *view) push() *layerIndex {
 const filesDir = "Files/"
 
 // name returns the clean path of an entry; ok is false for the root and for
-// names that no container engine places anywhere.
+// names that no container engine places anywhere, or that are too long.
 func (v *view) name(raw string) (clean string, ok bool) {
-	if raw == "" || len(raw) > maxFollowed || strings.ContainsRune(raw, 0) {
+	if raw == "" || len(raw) > maxFollowed || strings.Count(raw, "/") > maxFollowedDepth || strings.ContainsRune(raw, 0) {
 		return "", false
 	}
 	for c := range strings.SplitSeq(raw, "/") {

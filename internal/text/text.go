@@ -3,6 +3,7 @@
 package text
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -35,6 +36,18 @@ func ClipTo(s string, limit int) string {
 			b.WriteString(quoted[1 : len(quoted)-1])
 		}
 		s, count = s[size:], count+1
+	}
+	return b.String()
+}
+
+// Join prints a list with commas.
+func Join[T any](items []T) string {
+	var b strings.Builder
+	for i, item := range items {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprint(&b, item)
 	}
 	return b.String()
 }
