@@ -36,12 +36,21 @@ func (e *UnknownPluginError) Error() string {
 // NotInstalledError means that a plugin is not installed, or not as the lock
 // file says.
 type NotInstalledError struct {
-	Name   string
-	Status Status
+	Name     string
+	Status   Status
+	Override string // the local program that is installed in its place, if any
 }
 
 func (e *NotInstalledError) Error() string {
-	return fmt.Sprintf("plugin %q is not installed (%s)", e.Name, e.Status)
+	switch {
+	case e.Override != "":
+		return "the local program " + e.Override + " is installed in its place"
+	case e.Status == installer.StatusMissing:
+		return "it is not installed"
+	case e.Status == installer.StatusChanged:
+		return "what is installed is not what the lock file says"
+	}
+	return fmt.Sprintf("it is not installed as the lock file says (%s)", e.Status)
 }
 
 // NotVerifiedError means that installed files are not what the lock file leads
@@ -58,7 +67,8 @@ func (e *NotVerifiedError) Unwrap() error { return e.Err }
 // List tells what a project requires, has locked and has installed, by name. It
 // asks no registry and writes nothing.
 func List(ctx context.Context, o Options) ([]Listed, error) {
-	r, err := prepareInstalled(ctx, o)
+	r, err := prepareInstalled(o)
+	defer r.close()
 	if err != nil {
 		return nil, r.fail(err)
 	}
@@ -78,7 +88,7 @@ func Which(ctx context.Context, o Options, name string) (launch.Plugin, error) {
 	case i < 0:
 		err = &UnknownPluginError{[]string{name}}
 	case listed[i].Status != installer.StatusInstalled:
-		err = &NotInstalledError{name, listed[i].Status}
+		err = &NotInstalledError{name, listed[i].Status, listed[i].Override}
 	default:
 		return listed[i].Plugin, nil
 	}
@@ -90,7 +100,8 @@ func Which(ctx context.Context, o Options, name string) (launch.Plugin, error) {
 // [*NotVerifiedError]. With Options.Repair what is damaged is discarded and
 // installed again first.
 func Verify(ctx context.Context, o Options) ([]Listed, error) {
-	r, err := prepareInstalled(ctx, o)
+	r, err := prepareInstalled(o)
+	defer r.close()
 	if err != nil {
 		return nil, r.fail(err)
 	}
@@ -111,7 +122,7 @@ func Verify(ctx context.Context, o Options) ([]Listed, error) {
 // prepareInstalled is prepare for what looks at an installation: what the
 // options leave open is taken from the install directory, so that one for
 // another platform, or of copies, is seen as what it is.
-func prepareInstalled(ctx context.Context, o Options) (*run, error) {
+func prepareInstalled(o Options) (*run, error) {
 	r, err := prepare(o)
 	if err != nil {
 		return r, err
@@ -141,7 +152,7 @@ func (r *run) inspect(ctx context.Context, all bool) ([]Listed, error) {
 		l := r.listed(&inspected[i])
 		if all && l.Status != installer.StatusInstalled && l.Status != installer.StatusSkipped {
 			if l.Err == nil {
-				l.Err = &NotInstalledError{l.Name, l.Status}
+				l.Err = &NotInstalledError{l.Name, l.Status, l.Override}
 			}
 			problems = append(problems, &installer.Problem{Plugin: l.Name, Version: l.Version, Err: &NotVerifiedError{l.Err}})
 		}
