@@ -100,7 +100,7 @@ func applyLocked(ctx context.Context, dir string, d Desired, o Options) (Plan, e
 	}
 	defer func() { _ = root.Close() }() // a directory; nothing can be lost
 	run := strings.ToLower(rand.Text())
-	a := &applier{inspection: x, ctx: ctx, desired: d, options: o, root: root, run: run, work: workPrefix + run, next: map[string]Installed{}}
+	a := &applier{inspection: x, ctx: ctx, options: o, root: root, run: run, work: workPrefix + run, next: map[string]Installed{}}
 	if err := a.apply(); err != nil {
 		return Plan{}, err
 	}
@@ -111,7 +111,6 @@ func applyLocked(ctx context.Context, dir string, d Desired, o Options) (Plan, e
 type applier struct {
 	*inspection
 	ctx     context.Context
-	desired Desired
 	options Options
 	root    *os.Root // the install directory
 	run     string

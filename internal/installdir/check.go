@@ -51,6 +51,7 @@ func Check(ctx context.Context, dir string, d Desired) (Plan, error) {
 // inspection is an install directory as it was found.
 type inspection struct {
 	dir     string
+	desired Desired // complete
 	state   *State
 	pending *pending
 	plan    Plan
@@ -61,7 +62,11 @@ func inspect(ctx context.Context, dir string, d Desired) (*inspection, error) {
 	if err := d.check(); err != nil {
 		return nil, err
 	}
-	x := &inspection{dir: dir, state: &State{}, fresh: map[string]Installed{}}
+	d, err := d.complete(ctx)
+	if err != nil {
+		return nil, err
+	}
+	x := &inspection{dir: dir, desired: d, state: &State{}, fresh: map[string]Installed{}}
 	exists, err := checkLayout(dir)
 	if err != nil {
 		return nil, err
@@ -144,22 +149,11 @@ func copyNow(ctx context.Context, dir string, p Plugin, old *tree.Receipt) (now 
 	if old.Changed(dir) == "" {
 		return old, "", nil
 	}
-	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
-		return nil, "its copy is gone", nil
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, "its copy cannot be read", nil
-	}
-	defer func() { _ = root.Close() }() // only read from
-	now, err = tree.Hash(ctx, root, tree.Executables(p.Records))
+	now, reason = hashCopy(ctx, dir, p)
 	if ctx.Err() != nil {
 		return nil, "", ctx.Err()
 	}
-	if err != nil {
-		return nil, err.Error(), nil
-	}
-	return now, tree.Difference(now.Records(), p.Records), nil
+	return now, reason, nil
 }
 
 // binNow is [copyNow] for a program that was copied to bin/.

@@ -17,6 +17,7 @@
 package installdir
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -25,6 +26,7 @@ import (
 
 	"github.com/pluginlock/plugins/addr"
 	"github.com/pluginlock/plugins/internal/extract"
+	"github.com/pluginlock/plugins/internal/store/tree"
 )
 
 // The names inside an install directory.
@@ -69,8 +71,11 @@ func (d Description) equal(o Description) bool {
 type Plugin struct {
 	Name string
 	Description
-	StoreRoot string           // absolute path of its files
-	Records   []extract.Record // its files; what a copy consists of
+	StoreRoot string // absolute path of its files
+
+	// Records are its files, of which a copy consists. Where an override has
+	// none, the executable alone is copied, whatever its digest is.
+	Records []extract.Record
 }
 
 // Desired is what an install directory should hold, and nothing else.
@@ -96,10 +101,50 @@ func (d Desired) check() error {
 			return fmt.Errorf("plugin %q: %q cannot be the path of an executable", p.Name, p.Executable)
 		case !filepath.IsAbs(p.StoreRoot):
 			return fmt.Errorf("plugin %q: %q is not an absolute path", p.Name, p.StoreRoot)
+		case d.LinkMode == Copy && !p.isLocal() && !slices.ContainsFunc(p.Records, func(r extract.Record) bool { return r.Path == p.Executable }):
+			return fmt.Errorf("plugin %q: its executable %s is not among its files", p.Name, p.Executable)
 		}
 		seen[p.Name] = true
 	}
 	return nil
+}
+
+// isLocal reports whether nobody has said what the plugin's files are.
+func (p Plugin) isLocal() bool { return p.Override != "" && len(p.Records) == 0 }
+
+// complete reads the programs of overrides that are to be copied: a local
+// build changes from run to run, and only its content tells.
+func (d Desired) complete(ctx context.Context) (Desired, error) {
+	if d.LinkMode != Copy || !slices.ContainsFunc(d.Plugins, Plugin.isLocal) {
+		return d, nil
+	}
+	d.Plugins = slices.Clone(d.Plugins)
+	for i := range d.Plugins {
+		p := &d.Plugins[i]
+		if !p.isLocal() {
+			continue
+		}
+		record, err := describeLocal(ctx, *p)
+		if err != nil {
+			return d, fmt.Errorf("plugin %s: %w", p.Name, err)
+		}
+		p.Records, p.ExecutableDigest = []extract.Record{record}, record.Digest
+	}
+	return d, nil
+}
+
+func describeLocal(ctx context.Context, p Plugin) (extract.Record, error) {
+	root, err := os.OpenRoot(p.StoreRoot)
+	if err != nil {
+		return extract.Record{}, err
+	}
+	defer func() { _ = root.Close() }() // only read from
+	info, err := root.Stat(p.Executable)
+	if err != nil {
+		return extract.Record{}, err
+	}
+	digest, err := tree.DigestOf(ctx, root, p.Executable)
+	return extract.Record{Path: p.Executable, Digest: digest, Size: info.Size(), Executable: true}, err
 }
 
 // validName holds names to the letters that configurations allow, for they

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -187,6 +188,77 @@ func TestRestoredCopy(t *testing.T) {
 	requireExact(t, restored, d)
 }
 
+// A local build in place of a locked plugin: its program alone is copied, and
+// again when it was built again.
+func TestOverride(t *testing.T) {
+	for _, mode := range []LinkMode{Symlink, Copy} {
+		build := makePlugin(t, "aws", "0.0.0")
+		local := Plugin{Name: "aws", StoreRoot: filepath.Join(build.StoreRoot, "plugin")}
+		local.Executable, local.Override = "aws", filepath.Join(local.StoreRoot, "aws")
+		dir := filepath.Join(t.TempDir(), ".plugins")
+		for _, said := range []string{"one", "two"} {
+			if err := os.WriteFile(local.Override, []byte("#!/bin/sh\necho "+said+"\n"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			mustApply(t, dir, desire(mode, local))
+			if plan := mustCheck(t, dir, desire(mode, local)); !plan.Empty() {
+				t.Errorf("%s: %+v", mode, plan)
+			}
+			if got, err := run(filepath.Join(dir, "bin", "aws")); err != nil || got != said+"\n" {
+				t.Errorf("%s: %q, %v", mode, got, err)
+			}
+			if wrong, err := Verify(context.Background(), dir, desire(mode, local)); err != nil || len(wrong) != 0 {
+				t.Errorf("%s: %v, %v", mode, wrong, err)
+			}
+		}
+		if mode == Copy {
+			requireNames(t, PluginDir(dir, "aws"), []string{"aws"})
+		}
+		locked := desire(mode, makePlugin(t, "aws", "1.0.0"))
+		mustApply(t, dir, locked)
+		requireExact(t, dir, locked)
+	}
+}
+
+// Verify reads copies, where Check believes the stamps.
+func TestVerify(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), ".plugins")
+	aws := makePlugin(t, "aws", "1.0.0")
+	aws.Records = slices.DeleteFunc(aws.Records, func(r extract.Record) bool { return r.Link != "" })
+	d := desire(Copy, aws, makePlugin(t, "gcp", "1.0.0"))
+	mustApply(t, dir, desire(Copy, d.Plugins[1]))
+	if _, err := Apply(context.Background(), dir, d, Options{symlink: noLinks}); err != nil {
+		t.Fatal(err)
+	}
+	verify := func(want ...string) {
+		t.Helper()
+		wrong, err := Verify(context.Background(), dir, d)
+		if got := slices.Sorted(maps.Keys(wrong)); err != nil || !slices.Equal(got, want) {
+			t.Errorf("got %v, %v, want %v", wrong, err, want)
+		}
+	}
+	verify()
+	bin := filepath.Join(dir, "bin", "aws")
+	program := filepath.Join(dir, "plugins", "gcp", "plugin", "gcp")
+	if err := os.WriteFile(bin, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	verify("aws")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	verify("aws", "gcp")
+	if err := os.RemoveAll(PluginDir(dir, "aws")); err != nil {
+		t.Fatal(err)
+	}
+	verify("aws", "gcp")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Verify(ctx, dir, d); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
 func TestMovedProject(t *testing.T) {
 	for _, mode := range []LinkMode{Symlink, Copy} {
 		project := filepath.Join(t.TempDir(), "a")
@@ -338,12 +410,13 @@ func TestBadState(t *testing.T) {
 func TestDesiredIsChecked(t *testing.T) {
 	aws := makePlugin(t, "aws", "1.0.0")
 	for name, change := range map[string]func(*Desired){
-		"mode":       func(d *Desired) { d.LinkMode = "" },
-		"name":       func(d *Desired) { d.Plugins[0].Name = "../x" },
-		"twice":      func(d *Desired) { d.Plugins = append(d.Plugins, aws) },
-		"executable": func(d *Desired) { d.Plugins[0].Executable = "../x" },
-		"root":       func(d *Desired) { d.Plugins[0].StoreRoot = "x" },
-		"no program": func(d *Desired) { d.Plugins[0].Executable = "plugin/gcp" },
+		"mode":                       func(d *Desired) { d.LinkMode = "" },
+		"name":                       func(d *Desired) { d.Plugins[0].Name = "../x" },
+		"twice":                      func(d *Desired) { d.Plugins = append(d.Plugins, aws) },
+		"executable":                 func(d *Desired) { d.Plugins[0].Executable = "../x" },
+		"root":                       func(d *Desired) { d.Plugins[0].StoreRoot = "x" },
+		"no program among the files": func(d *Desired) { d.LinkMode, d.Plugins[0].Records = Copy, aws.Records[:0] },
+		"no program":                 func(d *Desired) { d.Plugins[0].Executable = "plugin/gcp" },
 		"not a program": func(d *Desired) {
 			d.Plugins[0].Executable = "plugin/share/doc"
 		},

@@ -22,6 +22,9 @@ func Verify(ctx context.Context, dir string, d Desired) (map[string]string, erro
 	if err != nil {
 		return nil, err
 	}
+	if d, err = d.complete(ctx); err != nil {
+		return nil, err
+	}
 	wrong := map[string]string{}
 	for _, p := range d.Plugins {
 		i, ok := state.Plugins[p.Name]
@@ -41,17 +44,8 @@ func Verify(ctx context.Context, dir string, d Desired) (map[string]string, erro
 // verifyCopy says what is wrong with the files that were copied for one plugin.
 func verifyCopy(ctx context.Context, dir string, p Plugin, i Installed) string {
 	if i.receipt != nil {
-		root, err := os.OpenRoot(PluginDir(dir, p.Name))
-		if err != nil {
-			return "its copy cannot be read"
-		}
-		defer func() { _ = root.Close() }() // only read from
-		now, err := tree.Hash(ctx, root, tree.Executables(p.Records))
-		if err != nil {
-			return err.Error()
-		}
-		if difference := tree.Difference(now.Records(), p.Records); difference != "" {
-			return difference
+		if _, reason := hashCopy(ctx, PluginDir(dir, p.Name), p); reason != "" {
+			return reason
 		}
 	}
 	if i.binCopy == nil {
@@ -62,4 +56,22 @@ func verifyCopy(ctx context.Context, dir string, p Plugin, i Installed) string {
 		return "its program below bin is another one"
 	}
 	return ""
+}
+
+// hashCopy reads a copy and says how it differs from what the plugin consists
+// of.
+func hashCopy(ctx context.Context, dir string, p Plugin) (now *tree.Receipt, reason string) {
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		return nil, "its copy is gone"
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, "its copy cannot be read"
+	}
+	defer func() { _ = root.Close() }() // only read from
+	now, err = tree.Hash(ctx, root, tree.Executables(p.Records))
+	if err != nil {
+		return nil, err.Error()
+	}
+	return now, tree.Difference(now.Records(), p.Records)
 }
