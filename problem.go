@@ -120,6 +120,7 @@ func (p *Problem) cause() string {
 		return strings.Join(lines, "\n")
 	}
 	cause := strings.TrimPrefix(p.Err.Error(), p.Source+": ")
+	cause = strings.TrimPrefix(cause, strings.ToLower(summary(p.Err))+": ") // it is the heading
 	if p.Plugin != "" {
 		return cause
 	}

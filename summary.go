@@ -119,11 +119,13 @@ func lead(err error) string {
 		return "To take the new image"
 	case as[*installer.NotOfferedError](err):
 		return "To install it for another platform"
+	case as[*NotInstalledError](err):
+		return "To install what the lock file says"
 	case as[*NotVerifiedError](err):
 		return "To discard what is damaged and install it again"
-	case as[*NotInstalledError](err):
-		return "To install it"
-	case as[*store.ReadOnlyError](err), errors.Is(err, store.ErrNoDirectory):
+	case errors.Is(err, store.ErrNoDirectory):
+		return "To say where the cache is"
+	case as[*store.ReadOnlyError](err):
 		return "To use another cache"
 	case as[*installdir.SymlinkError](err):
 		return "To install copies"

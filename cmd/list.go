@@ -36,7 +36,7 @@ func (p *printer) listed(listed []plugins.Listed, err error) {
 		d := listDocument{Plugins: []pluginDocument{}, Errors: problemDocuments(err)}
 		for _, l := range listed {
 			one := newPluginDocument(plugins.Plugin{Plugin: l.Plugin, Err: l.Err})
-			one.Status, one.Required = string(l.Status), &l.Required
+			one.Status, one.Required, one.Override = string(l.Status), &l.Required, l.Override != ""
 			d.Plugins = append(d.Plugins, one)
 		}
 		p.document(d)
@@ -49,6 +49,9 @@ func (p *printer) listed(listed []plugins.Listed, err error) {
 	table := newTable("NAME", "VERSION", "PLATFORM", "STATUS", "DIGEST", "SOURCE")
 	for _, l := range listed {
 		status := string(l.Status)
+		if l.Override != "" {
+			status = "overridden"
+		}
 		if !l.Required {
 			status += ", not required"
 		}

@@ -1,6 +1,7 @@
 package installer
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -141,10 +142,24 @@ func (e *GoneError) Unwrap() error { return e.Err }
 // OfflineError means that something is missing which only a registry has.
 type OfflineError struct {
 	Source addr.Source
+	Reason string // why it would have to be asked; "" where nobody said
 }
 
 func (e *OfflineError) Error() string {
-	return fmt.Sprintf("%s would have to be asked, but this run is offline", e.Source)
+	reason := e.Reason
+	if reason == "" {
+		reason = "the registry would have to be asked"
+	}
+	return fmt.Sprintf("%s: %s, and this run is offline", e.Source, reason)
+}
+
+// because gives an error for lack of a network the reason why it was needed.
+func because(err error, reason string) error {
+	var offline *OfflineError
+	if errors.As(err, &offline) && offline.Reason == "" {
+		offline.Reason = reason
+	}
+	return err
 }
 
 // ImageError means that an image cannot be used as the requirement says.

@@ -211,5 +211,5 @@ func checkExecutable(root *os.Root, f fetch) error {
 }
 
 func (f *fetch) problem(err error) *Problem {
-	return &Problem{Plugin: f.plugin, Source: f.source, Version: f.version.String(), Err: err}
+	return &Problem{Plugin: f.plugin, Source: f.source, Version: f.version.String(), Err: because(err, "it is not in the cache")}
 }

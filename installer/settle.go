@@ -27,7 +27,7 @@ func (r *resolver) settle(ctx context.Context, project *Project, d decision) (It
 	case complete:
 		item.Entry, err = r.complete(ctx, d, project.Targets)
 	case resolve:
-		r.emit(Event{Kind: EventResolving, Plugin: d.req.Name, Source: d.req.Source, Text: d.reason})
+		r.resolving(d)
 		var found *Resolution
 		if found, err = r.resolve(ctx, d.req, d.prefer); err == nil {
 			named := slices.Contains(project.Names, d.req.Name)
@@ -41,9 +41,16 @@ func (r *resolver) settle(ctx context.Context, project *Project, d decision) (It
 		err = r.aim(ctx, project, d.req, &item)
 	}
 	if err != nil {
-		item.Problem = problem(d.req, item.Entry, err)
+		item.Problem = problem(d.req, item.Entry, because(err, d.reason))
 	}
 	return item, warnings
+}
+
+// resolving tells that a registry will be asked, and why.
+func (r *resolver) resolving(d decision) {
+	if r.Open != nil {
+		r.emit(Event{Kind: EventResolving, Plugin: d.req.Name, Source: d.req.Source, Text: d.reason})
+	}
 }
 
 // renamed returns entry under the name that the requirement has now.
@@ -81,6 +88,7 @@ func supersede(d decision, found *Resolution, named, acceptRepublished bool) (en
 // complete adds platforms to a locked entry out of the very image that is
 // locked, and leaves everything else of it alone.
 func (r *resolver) complete(ctx context.Context, d decision, targets []addr.Platform) (*lock.Entry, error) {
+	r.resolving(d)
 	doc, err := r.lockedDocument(ctx, d.entry)
 	if err != nil {
 		return nil, err
@@ -97,7 +105,6 @@ func (r *resolver) complete(ctx context.Context, d decision, targets []addr.Plat
 		}
 		wanted = append(wanted, child.Platform)
 	}
-	r.emit(Event{Kind: EventResolving, Plugin: d.req.Name, Source: d.req.Source, Version: d.entry.Version.String(), Text: d.reason})
 	return r.extend(ctx, d, doc, wanted)
 }
 
