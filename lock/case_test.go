@@ -119,6 +119,11 @@ func TestC19MergeKeepsWhatAgrees(t *testing.T) {
 	if len(disagree) != 1 || disagree[0] != "moved" {
 		t.Errorf("disagree on %v", disagree)
 	}
+	republished := moved.sorted()
+	republished.Platforms[0].Manifest = newer.Platforms[0].Manifest
+	if merged, disagree := Merge(file(moved), file(republished)); len(merged.Entries) != 0 || len(disagree) != 1 {
+		t.Errorf("one version with two manifests is kept: %v\n%s", disagree, merged.Bytes())
+	}
 	backward, names := Merge(file(same, newer, right), file(same, moved, left))
 	if !backward.Equal(merged) || len(names) != 1 {
 		t.Errorf("a side is preferred: %v\n%s", names, backward.Bytes())
@@ -207,6 +212,10 @@ func TestDeepNestingIsAnError(t *testing.T) {
 			t.Errorf("%q: %v", unit, diags)
 		}
 		checkDiagnostics(t, diags, src)
+	}
+	unopened := strings.Repeat("]", harmless) + strings.Repeat("[", harmless)
+	if _, diags := Parse([]byte("lock_format = "+unopened), FileName); diags[0].Summary != "Not a lock file" {
+		t.Errorf("brackets closed before they are opened: %v", diags)
 	}
 	if _, diags := Parse([]byte(strings.Repeat("b {\n", harmless+1)), FileName); diags[0].Summary != "Not a lock file" {
 		t.Errorf("blocks: %v", diags)

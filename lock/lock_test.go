@@ -91,3 +91,27 @@ func TestBytesIsOneNormalForm(t *testing.T) {
 		}
 	}
 }
+
+// TestQuotedTextReadsBack, whatever a path in an image is made of.
+func TestQuotedTextReadsBack(t *testing.T) {
+	for path, want := range map[string]string{
+		`/${a}`:         `"/$${a}"`,
+		`/%{ if a }`:    `"/%%{ if a }"`,
+		`/$${a}`:        `"/$$${a}"`,
+		`/$$$%%{$`:      `"/$$$%%%{$"`,
+		`/100%`:         `"/100%"`,
+		`/a"b"`:         `"/a\"b\""`,
+		"/\u200b\u00a0": `"/\u200b\u00a0"`,
+		"/\U000e0001":   `"/\U000e0001"`,
+		"/é/日本":         `"/é/日本"`,
+	} {
+		if got := quote(path); got != want {
+			t.Errorf("%q is written %s, want %s", path, got, want)
+		}
+		e := entry(t, "aws", "1.4.2", "linux/amd64")
+		e.Executable.Path = path
+		if f := parse(t, file(e).Bytes()); f.Entries[0].Executable.Path != path {
+			t.Errorf("%q is read back as %q", path, f.Entries[0].Executable.Path)
+		}
+	}
+}
