@@ -49,7 +49,7 @@ func (r *Repository) Blob(ctx context.Context, desc ocispec.Descriptor) (io.Read
 			return p.blob(ctx, want, offset)
 		})
 	}
-	if r.client.partialDir == "" || want.size < partialThreshold {
+	if r.client.partialDir == "" || want.size < r.client.partialFrom {
 		return open(ctx, 0)
 	}
 	return resumed(ctx, r.client.partialDir, want, open)

@@ -88,7 +88,7 @@ func (g *gate) enter(ctx context.Context) (pass, error) {
 	for {
 		now := g.clock.Now()
 		if g.refusal != nil && !now.Before(g.refused) {
-			g.refusal, g.failures = nil, 1
+			g.refusal, g.failures = nil, g.retry.Tries-1 // one more try
 		}
 		switch {
 		case g.failures == 0:
@@ -157,7 +157,8 @@ func (g *gate) abandon(p pass) {
 // fail closes the gate for wait, or for the back-off where wait is 0. Of
 // failures that were under way at the same time only the first counts: it gets
 // told for how long the gate is closed, the others 0. After the last try err is
-// what everybody gets.
+// what everybody gets who comes before the wait is over, and then one request
+// at a time is let through to see whether anything has changed.
 func (g *gate) fail(p pass, wait time.Duration, err error) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -177,7 +178,7 @@ func (g *gate) fail(p pass, wait time.Duration, err error) time.Duration {
 		g.until = now.Add(wait)
 	}
 	if g.failures >= g.retry.Tries && g.refusal == nil {
-		g.refusal, g.refused = err, now.Add(g.retry.LongestWait/2)
+		g.refusal, g.refused = err, g.until
 	}
 	g.signal()
 	if !counts {

@@ -59,6 +59,7 @@ type Client struct {
 	credentials CredentialFunc
 	userAgent   string
 	partialDir  string
+	partialFrom int64 // bytes from which a blob is kept in part
 	retry       Retry
 	clock       clock
 	secrets     *secrets
@@ -87,6 +88,7 @@ func newClient(o Options, clk clock) (*Client, error) {
 		credentials: o.Credentials,
 		userAgent:   o.UserAgent,
 		partialDir:  o.PartialDir,
+		partialFrom: partialThreshold,
 		retry:       o.Retry.withDefaults(),
 		clock:       clk,
 		secrets:     &secrets{},

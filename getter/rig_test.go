@@ -214,6 +214,9 @@ func (c *fakeClock) total() time.Duration {
 	return sum
 }
 
+// testThreshold keeps tests of big blobs small.
+const testThreshold = 1 << 20
+
 // rig is a client with everything that it says.
 type rig struct {
 	*Client
@@ -234,6 +237,7 @@ func newRig(t *testing.T, o Options) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.partialFrom = testThreshold
 	t.Cleanup(c.CloseIdleConnections)
 	r.Client = c
 	return r

@@ -72,7 +72,7 @@ func TestC44NothingSecretInAnyOutput(t *testing.T) {
 			Retry:       Retry{Tries: 2},
 		})
 		big := g.addBlob("plugins/aws", noise(100))
-		big.Size = partialThreshold
+		big.Size = testThreshold
 		ctx := context.Background()
 		var all []error
 		for _, repo := range []string{"plugins/aws", "plugins/notoken", "plugins/nojson", "plugins/badlocation", "plugins/badlink"} {

@@ -129,7 +129,7 @@ func TestC31TwentyWorkersShareOneBackOff(t *testing.T) {
 func TestC31TwentyWorkersGoOn(t *testing.T) {
 	g := newRegistry(t)
 	g.script = func(w http.ResponseWriter, _ *http.Request, _ int) bool {
-		if len(g.requests()) > 5 {
+		if len(g.requests()) > 3 {
 			return false
 		}
 		w.Header().Set("Retry-After", "2")
@@ -210,7 +210,13 @@ func TestC31CancelledInTheWait(t *testing.T) {
 // One path that is broken does not keep the others from being read.
 func TestOneBrokenPathAmongOthers(t *testing.T) {
 	g := newRegistry(t)
-	g.script = func(w http.ResponseWriter, r *http.Request, _ int) bool {
+	var arrived sync.WaitGroup
+	arrived.Add(10)
+	g.script = func(w http.ResponseWriter, r *http.Request, n int) bool {
+		if n == 1 {
+			arrived.Done()
+			arrived.Wait() // all are under way before the first is answered
+		}
 		if !strings.Contains(r.URL.Path, "broken") {
 			return false
 		}
