@@ -39,6 +39,8 @@ type PackageOptions struct {
 	Created     time.Time        // the zero value stands for the time of the commit in Dir, if there is one
 	Workers     int              // platforms packed at once; 0 stands for as many as there are processors
 	OnProgress  func(done int64) // bytes of files packed so far; one call at a time
+
+	defaultVersion addr.Version // of an image whose metadata name none
 }
 
 // Result is what [Package] and [Join] made.
@@ -142,6 +144,7 @@ func (b *build) askGit(ctx context.Context) (err error) {
 	dir := b.options.Dir
 	switch b.metadata.Version {
 	case "":
+		b.version = b.options.defaultVersion
 	case VersionFromGit:
 		if b.version, err = gitVersion(ctx, dir); err != nil {
 			return err
