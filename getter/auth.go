@@ -55,7 +55,7 @@ func newEndpoint(c *Client, host string, base *url.URL) *endpoint {
 type call struct {
 	endpoint      *endpoint
 	repo          string
-	actions       string // "pull" or "pull,push"
+	actions       string // "pull" or "pull,push"; "" for the registry itself, which is no repository
 	path          string // of the request
 	anonymous     bool   // credentials stay at home
 	authenticated bool   // something was sent that proves who we are
@@ -277,6 +277,9 @@ func (e *endpoint) scopes(ctx context.Context, c *call, asked []string) ([]strin
 	owner, err := e.owner(ctx, c)
 	if err != nil {
 		return nil, err
+	}
+	if c.actions == "" {
+		return asked, nil
 	}
 	all := []string{c.scope()}
 	for _, scope := range asked {

@@ -171,6 +171,13 @@ func (c *Client) mirror(source addr.Source, settings Registry) (place, error) {
 // remote returns a repository at a registry. source is whose it is, at where it
 // lies, and mirror what to call that, if it is another place.
 func (c *Client) remote(source, at addr.Source, mirror string) *remote {
+	e := c.endpoint(at)
+	e.register(at.Path())
+	return &remote{endpoint: e, src: source, mirrorName: mirror, repo: at.Path()}
+}
+
+// endpoint returns the registry that a source lies at.
+func (c *Client) endpoint(at addr.Source) *endpoint {
 	settings, _ := c.settings.registry(at.String())
 	scheme := "https"
 	if settings.PlainHTTP || (isLoopback(at.Host()) && c.settings.caFile(at.Host()) == "") {
@@ -186,8 +193,7 @@ func (c *Client) remote(source, at addr.Source, mirror string) *remote {
 		c.network.name(base)
 	}
 	c.mu.Unlock()
-	e.register(at.Path())
-	return &remote{endpoint: e, src: source, mirrorName: mirror, repo: at.Path()}
+	return e
 }
 
 // place is somewhere that a source's images lie. Errors of its methods are

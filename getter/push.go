@@ -1,6 +1,8 @@
 package getter
 
 import (
+	"context"
+	"errors"
 	"net/http"
 
 	"github.com/pluginlock/plugins/addr"
@@ -39,6 +41,42 @@ func (c *Client) Origin(source addr.Source) (*Repository, error) {
 		return nil, err
 	}
 	return &Repository{client: c, src: source, places: []place{c.remote(source, source, "")}}, nil
+}
+
+// Ping asks a registry whether it answers and accepts the client's credentials
+// for it. asked is false where it wanted none, so that they remain unproven.
+// host is as sources name it.
+//
+// Errors: [*Error].
+func (c *Client) Ping(ctx context.Context, host string) (asked bool, err error) {
+	source, err := addr.ParseSource(host + "/a/b")
+	if err != nil {
+		return false, err
+	}
+	e := c.endpoint(source)
+	u := *e.base
+	u.Path = "/v2/"
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
+	if err != nil {
+		return false, err
+	}
+	resp, err := e.do(req, "", "")
+	if err == nil && resp.StatusCode != http.StatusOK {
+		a := newAnswer(resp, c.secrets)
+		err = a.error(kindOfStatus(a.status))
+	}
+	if err != nil {
+		var known *Error
+		if errors.As(err, &known) && known.Op == "" {
+			known.Op = "log in"
+		}
+		return false, err
+	}
+	discard(resp)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, asked = e.resolved[""]
+	return asked, nil
 }
 
 // Do sends a request with permission to pull and push. An address on another

@@ -148,7 +148,7 @@ func (t *tokens) keep(fresh token) {
 // call needs, so that the call asks for exactly that token.
 func (t *tokens) scopesFor(c *call) []string {
 	owner, known := t.endpoint.known(c)
-	if !known {
+	if !known || c.actions == "" {
 		return nil
 	}
 	t.mu.Lock()
