@@ -213,7 +213,7 @@ func TestDeepNestingIsAnError(t *testing.T) {
 		}
 		checkDiagnostics(t, diags, src)
 	}
-	unopened := strings.Repeat("]", harmless) + strings.Repeat("[", harmless)
+	unopened := strings.Repeat("]", harmless) + strings.Repeat("[", harmless+1)
 	if _, diags := Parse([]byte("lock_format = "+unopened), FileName); diags[0].Summary != "Not a lock file" {
 		t.Errorf("brackets closed before they are opened: %v", diags)
 	}
