@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -99,10 +100,13 @@ func readContent(digest addr.Digest, document func(addr.Digest) (*image.Document
 	switch {
 	case err != nil:
 		return refuse("its platforms are not clear", err)
-	case len(offers) != len(c.index.Manifests) || len(offers) == 0:
-		return refuse(fmt.Sprintf("of %d entries in its index, %d are for a platform", len(c.index.Manifests), len(offers)), nil)
+	case len(offers) == 0:
+		return refuse("its index lists no platform", nil)
 	}
 	for i, listed := range root.Index.Children {
+		if !slices.ContainsFunc(offers, func(o image.Child) bool { return o.Digest == listed.Digest }) {
+			continue
+		}
 		one, err := readChild(listed, document)
 		if err != nil {
 			return nil, err
@@ -146,6 +150,9 @@ func (l *layout) plugin(digest addr.Digest) (*content, error) {
 	c, err := readContent(digest, l.document)
 	if err != nil {
 		return nil, err
+	}
+	if len(c.children) != len(c.index.Manifests) {
+		return nil, &NotPluginError{digest, fmt.Sprintf("of %d entries in its index, %d are for a platform", len(c.index.Manifests), len(c.children)), nil}
 	}
 	for _, d := range c.blobs() {
 		info, err := os.Stat(l.blobPath(addr.Digest(d.Digest)))

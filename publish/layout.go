@@ -96,6 +96,22 @@ func (l *layout) document(digest addr.Digest) (*image.Document, error) {
 	return image.Parse("", raw)
 }
 
+// open opens a blob, held to its descriptor's size.
+func (l *layout) open(d ocispec.Descriptor) (io.ReadCloser, error) {
+	digest, err := addr.ParseDigest(string(d.Digest))
+	if err != nil {
+		return nil, &LayoutError{l.dir, err.Error()}
+	}
+	f, err := os.Open(l.blobPath(digest))
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(f, d.Size), f}, nil
+}
+
 // choose returns the digest of the image that a tag names, or the only image
 // where the layout has one.
 func (l *layout) choose(tag string) (addr.Digest, error) {
