@@ -159,12 +159,12 @@ func TestForeignNotFoundSaysWhatIsThere(t *testing.T) {
 		layer(t, file("plugins/.wh.hidden", ""), file("plugins/sub/y", "x")),
 	}}
 	_, err := extract.Executable(t.Context(), image.layers(), image.open, "/plugins/velero-plugin-aws", addr.Platform{OS: "linux", Arch: "amd64"}, newSite(t).root, extract.Limits{})
-	want := `the image has no file "/plugins/velero-plugin-aws": its directory "/plugins" has no usable "velero-plugin-aws", but "velero-plugin-for-aws", "sub", "LICENSE"`
+	want := `the image has no file "/plugins/velero-plugin-aws": there is no usable "velero-plugin-aws" in its directory "/plugins", which has "velero-plugin-for-aws", "sub", "LICENSE"`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	_, err = extract.Executable(t.Context(), image.layers(), image.open, "/plugin/aws", addr.Platform{OS: "linux", Arch: "amd64"}, newSite(t).root, extract.Limits{})
-	want = `the image has no file "/plugin/aws": its directory "/" has no usable "plugin", but "plugins"`
+	want = `the image has no file "/plugin/aws": there is no usable "plugin" in its directory "/", which has "plugins"`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

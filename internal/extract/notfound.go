@@ -26,12 +26,12 @@ func (e *NotFoundError) Error() string {
 	for _, n := range e.Names {
 		names = append(names, fmt.Sprintf("%q", text.Clip(n)))
 	}
-	message := fmt.Sprintf("the image has no file %s: its directory %q has no usable %q",
-		strings.Join(names, " or "), text.Clip(e.Directory), text.Clip(e.Missing))
+	message := fmt.Sprintf("the image has no file %s: there is no usable %q in its directory %q",
+		strings.Join(names, " or "), text.Clip(e.Missing), text.Clip(e.Directory))
 	if len(e.Similar) == 0 {
 		return message
 	}
-	return message + ", but " + strings.Join(e.Similar, ", ")
+	return message + ", which has " + strings.Join(e.Similar, ", ")
 }
 
 const (

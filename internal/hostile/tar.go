@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"strings"
 )
 
@@ -103,10 +104,14 @@ func checksummed(h []byte) []byte {
 	return h
 }
 
-func gzipped(content []byte) []byte {
+func gzipped(content []byte) []byte { return gzippedZeros(content, 0) }
+
+// gzippedZeros compresses content and size zeros after it.
+func gzippedZeros(content []byte, size int64) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	_, _ = w.Write(content) // to memory: cannot fail
+	_, _ = io.CopyN(w, zeroReader{}, size)
 	_ = w.Close()
 	return b.Bytes()
 }
