@@ -37,8 +37,8 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("the lock file does not agree with the image: %s of plugin %q is %s in the lock file, %s in the image",
-		e.Link, e.Plugin, text.Clip(e.Locked), text.Clip(e.Found))
+	return fmt.Sprintf("lock file and image differ: %s is %s in the lock file, %s in the image",
+		e.Link, text.Clip(e.Locked), text.Clip(e.Found))
 }
 
 // Verify follows the chain for one platform of entry. top is the document that

@@ -111,7 +111,7 @@ func cmdRetag(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	r, repository, err := worldOf(ts).repository(args[0])
 	ts.Check(err)
-	ts.Check(r.Tag(repository, args[1], args[2:]...))
+	ts.Check(r.Tag(repository, reference(ts, args[1]), args[2:]...))
 }
 
 // cmdUnpublish is `unpublish SOURCE TAG|DIGEST...`.
@@ -121,9 +121,18 @@ func cmdUnpublish(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	r, repository, err := worldOf(ts).repository(args[0])
 	ts.Check(err)
-	for _, reference := range args[1:] {
-		ts.Check(r.Delete(repository, reference))
+	for _, arg := range args[1:] {
+		ts.Check(r.Delete(repository, reference(ts, arg)))
 	}
+}
+
+// reference is a tag or a digest as it stands in a script: "@FILE" is what FILE
+// holds, for digests that the script has found.
+func reference(ts *testscript.TestScript, arg string) string {
+	if file, ok := strings.CutPrefix(arg, "@"); ok {
+		return strings.TrimSpace(ts.ReadFile(file))
+	}
+	return arg
 }
 
 // cmdRule is `rule [-registry HOST] FILE`, which adds the rule in a JSON file,
