@@ -22,6 +22,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("file %v, diagnostics %v", got, diags)
 		}
 		checkDiagnostics(t, diags, src)
+		sameAsHCL(t, src)
 		if got != nil {
 			fixpoint(t, got)
 		}

@@ -20,6 +20,14 @@ import (
 // IsConflict and IsNewerFormat about the two refusals that have a remedy of
 // their own; for these there is one diagnostic and nothing else was looked at.
 func Parse(src []byte, filename string) (*File, hcl.Diagnostics) {
+	if f, ok := parseNormal(src, filename); ok {
+		return f, nil
+	}
+	return parseAny(src, filename)
+}
+
+// parseAny is Parse for files that are not, or not known to be, in normal form.
+func parseAny(src []byte, filename string) (*File, hcl.Diagnostics) {
 	lines := splitLines(src)
 	if hunks := findHunks(lines); len(hunks) > 0 {
 		return nil, hcl.Diagnostics{conflictDiagnostic(lines, hunks, filename)}

@@ -21,11 +21,11 @@ func (f *File) Bytes() []byte {
 	b.WriteString(header)
 	fmt.Fprintf(&b, "\nlock_format = %d\n", Format)
 	for _, e := range f.sorted().Entries {
-		fmt.Fprintf(&b, "\nplugin %s {\n", quote(e.Name))
+		b.WriteString("\nplugin " + quote(e.Name) + " {\n")
 		writeAttributes(&b, "  ", e.attributes())
 		writeExecutables(&b, e.Executable)
 		for _, p := range e.Platforms {
-			fmt.Fprintf(&b, "\n  platform %s {\n", quote(p.Platform.String()))
+			b.WriteString("\n  platform " + quote(p.Platform.String()) + " {\n")
 			writeAttributes(&b, "    ", []attribute{
 				{"manifest", quote(p.Manifest.String())},
 				{"executable_digest", quote(p.ExecutableDigest.String())},
@@ -86,13 +86,23 @@ func writeAttributes(b *bytes.Buffer, indent string, all []attribute) {
 		widest = max(widest, len(a.name))
 	}
 	for _, a := range all {
-		fmt.Fprintf(b, "%s%-*s = %s\n", indent, widest, a.name, a.value)
+		b.WriteString(indent)
+		b.WriteString(a.name)
+		for range widest - len(a.name) {
+			b.WriteByte(' ')
+		}
+		b.WriteString(" = ")
+		b.WriteString(a.value)
+		b.WriteByte('\n')
 	}
 }
 
 // quote returns s as an HCL string that holds no template: `${` and `%{` are
 // doubled, and what is not printable is escaped.
 func quote(s string) string {
+	if isPlain(s) {
+		return `"` + s + `"`
+	}
 	var b strings.Builder
 	b.WriteByte('"')
 	for i, r := range s {
@@ -113,4 +123,14 @@ func quote(s string) string {
 	}
 	b.WriteByte('"')
 	return b.String()
+}
+
+// isPlain reports whether s stands between quotes as it is.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '$' || c == '%' {
+			return false
+		}
+	}
+	return true
 }
