@@ -36,7 +36,10 @@ func TestNormalForm(t *testing.T) {
 func TestNormalFormOrder(t *testing.T) {
 	aws, gcp := entry(t, "aws", "1.2.3", "linux/amd64"), entry(t, "gcp", "1.2.3", "linux/amd64")
 	one, other := (&File{Entries: []Entry{aws}}).Bytes(), (&File{Entries: []Entry{gcp}}).Bytes()
-	body := func(src []byte) []byte { return src[bytes.Index(src, []byte("\nplugin")):] }
+	body := func(src []byte) []byte {
+		_, block, _ := bytes.Cut(src, []byte("\nplugin"))
+		return append([]byte("\nplugin"), block...)
+	}
 	for _, src := range [][]byte{
 		append(bytes.Clone(other), body(one)...),
 		append(bytes.Clone(one), body(one)...),
