@@ -79,6 +79,7 @@ install directory match.`,
 		newInitCommand(app), newUpdateCommand(app), newLockCommand(app),
 		newListCommand(app), newOutdatedCommand(app), newInspectCommand(app), newVerifyCommand(app), newWhichCommand(app),
 		newPruneCommand(app),
+		newPackageCommand(app), newPushCommand(app), newTagCommand(app), newLoginCommand(app), newLogoutCommand(app),
 		newEnvCommand(app), newVersionCommand(app),
 	} {
 		if len(o.Commands) == 0 || slices.Contains(o.Commands, command.Name()) {

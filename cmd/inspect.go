@@ -12,10 +12,15 @@ import (
 
 func newInspectCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "inspect NAME",
+		Use:   "inspect NAME|SOURCE[:TAG|@CONSTRAINT|@DIGEST]|LAYOUT[:TAG]",
 		Short: "Show what a registry has for a plugin, and why each version is chosen or not",
 		Args:  usageArgs(cobra.ExactArgs(1)),
-		RunE:  func(c *cobra.Command, args []string) error { return a.explain(c.Context(), args[0]) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if isSource(args[0]) {
+				return a.inspectSource(c.Context(), args[0])
+			}
+			return a.explain(c.Context(), args[0])
+		},
 	}
 }
 

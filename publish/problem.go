@@ -25,8 +25,8 @@ type Problem struct {
 
 func (e *InputError) Error() string {
 	lines := make([]string, len(e.Problems))
-	for i, p := range e.Problems {
-		lines[i] = p.String()
+	for i := range e.Problems {
+		lines[i] = e.Problems[i].Error()
 	}
 	if len(lines) == 1 {
 		return lines[0]
@@ -34,26 +34,29 @@ func (e *InputError) Error() string {
 	return fmt.Sprintf("%d problems:\n  %s", len(lines), strings.Join(lines, "\n  "))
 }
 
-// Unwrap reaches the causes.
+// Unwrap returns each [*Problem].
 func (e *InputError) Unwrap() []error {
 	causes := make([]error, len(e.Problems))
-	for i, p := range e.Problems {
-		causes[i] = p.Err
+	for i := range e.Problems {
+		causes[i] = &e.Problems[i]
 	}
 	return causes
 }
 
-// String is one line: platform, file, reason.
-func (p Problem) String() string {
-	var parts []string
+// Error is one line: platform, file, reason.
+func (p *Problem) Error() string {
+	where := "the input"
 	if !p.Platform.IsZero() {
-		parts = append(parts, p.Platform.String())
+		where = "the files for " + p.Platform.String()
 	}
 	if p.File != "" {
-		parts = append(parts, text.Clip(p.File))
+		where += ": " + text.Clip(strings.TrimPrefix(p.File, p.Platform.String()+"/"))
 	}
-	return strings.Join(append(parts, p.Err.Error()), ": ")
+	return where + ": " + p.Err.Error()
 }
+
+// Unwrap returns the cause.
+func (p *Problem) Unwrap() error { return p.Err }
 
 // problems collects what is wrong; the zero value is ready for use.
 type problems struct{ list []Problem }
@@ -100,5 +103,12 @@ type Warning struct {
 
 // String is one line: platform, file, text.
 func (w Warning) String() string {
-	return Problem{w.Platform, w.File, fmt.Errorf("%s", w.Text)}.String()
+	var parts []string
+	if !w.Platform.IsZero() {
+		parts = append(parts, w.Platform.String())
+	}
+	if w.File != "" {
+		parts = append(parts, text.Clip(strings.TrimPrefix(w.File, w.Platform.String()+"/")))
+	}
+	return strings.Join(append(parts, w.Text), ": ")
 }
