@@ -18,6 +18,7 @@ package installdir
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -205,7 +206,12 @@ type SymlinkError struct {
 }
 
 func (e *SymlinkError) Error() string {
-	return fmt.Sprintf("no symbolic link can be made at %s: %v", e.Path, e.Err)
+	cause := e.Err
+	var link *os.LinkError
+	if errors.As(cause, &link) {
+		cause = link.Err
+	}
+	return fmt.Sprintf("no symbolic link can be made at %s: %v", e.Path, cause)
 }
 
 func (e *SymlinkError) Unwrap() error { return e.Err }

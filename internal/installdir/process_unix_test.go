@@ -125,6 +125,31 @@ func TestKilled(t *testing.T) {
 	}
 }
 
+// A run that is killed after it has come to its end owns nothing any more: what
+// somebody puts in a place that it has left is theirs.
+func TestKilledAtLast(t *testing.T) {
+	aws, gcp := makePlugin(t, "aws", "1.0.0"), makePlugin(t, "gcp", "1.0.0")
+	to := desire(Symlink, aws)
+	var dir string
+	for step := 1; ; step++ {
+		next := filepath.Join(t.TempDir(), ".plugins")
+		mustApply(t, next, desire(Symlink, aws, gcp))
+		if applyInProcess(t, next, to, step) {
+			break
+		}
+		dir = next // of the last step that there was to be killed at
+	}
+	mine := filepath.Join(dir, "bin", "gcp")
+	if err := os.Symlink("/mine", mine); err != nil {
+		t.Fatal(err)
+	}
+	mustApply(t, dir, to)
+	if target, err := os.Readlink(mine); err != nil || target != "/mine" {
+		t.Errorf("%s, %v", target, err)
+	}
+	requireNames(t, dir, []string{".gitignore", "bin", "installed.json", "plugins"})
+}
+
 // A first run that is killed leaves nothing in the way of the next.
 func TestKilledAtFirst(t *testing.T) {
 	d := desire(Copy, makePlugin(t, "aws", "1.0.0"))

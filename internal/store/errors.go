@@ -49,7 +49,8 @@ type UnsafeError struct {
 }
 
 func (e *UnsafeError) Error() string {
-	return fmt.Sprintf("other users can write %s (mode %04o): run \"chmod go-w %s\", or use a directory inside of it as cache directory", e.Path, e.Mode.Perm(), e.Path)
+	return fmt.Sprintf("other users can write %s (mode %04o), and so could change what is installed; take that right from them, or use a directory inside of it as cache directory",
+		e.Path, e.Mode.Perm())
 }
 
 // MismatchError means that what was to be stored is not what was announced.
