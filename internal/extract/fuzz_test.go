@@ -21,10 +21,8 @@ func seeds(f *testing.F) {
 	if _, err := os.Stat("/dev/shm"); err == nil && os.Getenv("TMPDIR") == "" {
 		f.Setenv("TMPDIR", "/dev/shm")
 	}
-	for _, a := range append(hostile.Archives(), hostile.Honest()...) {
-		if len(a.Layer) < 64<<10 {
-			f.Add(a.Layer)
-		}
+	for _, a := range append(hostile.Small(), hostile.Honest()...) {
+		f.Add(a.Layer)
 	}
 }
 

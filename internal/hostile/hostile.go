@@ -26,13 +26,18 @@ type Archive struct {
 	Want  extract.Kind // of the refusal; extract.KindNone for honest ones
 }
 
-// Archives lists the hostile archives, by case and name. None is larger than a megabyte, though
-// some unpack to gigabytes.
-func Archives() []Archive {
-	var all []Archive
-	for _, part := range [][]Archive{names(), links(), bombs(), collisions(), types(), broken()} {
-		all = append(all, part...)
-	}
+// Archives lists the hostile archives, by case and name. None is larger than a
+// megabyte, though some unpack to gigabytes.
+func Archives() []Archive { return sorted(append(small(), bombs()...)) }
+
+// Small lists those of [Archives] that are made, and unpacked, in no time.
+func Small() []Archive { return sorted(small()) }
+
+func small() []Archive {
+	return slices.Concat(names(), links(), collisions(), types(), sizes(), broken())
+}
+
+func sorted(all []Archive) []Archive {
 	slices.SortFunc(all, func(a, b Archive) int { return cmp.Or(cmp.Compare(a.Case, b.Case), cmp.Compare(a.Name, b.Name)) })
 	return all
 }
