@@ -368,7 +368,8 @@ func (e *endpoint) credential(ctx context.Context) (auth.Credential, error) {
 	}, nil
 }
 
-// stripCredentials removes what proves who we are.
+// stripCredentials removes what proves who we are, and the address that we come
+// from, which may have a signed query.
 func stripCredentials(h http.Header) {
 	for _, name := range []string{"Authorization", "Cookie", "Referer"} {
 		h.Del(name)

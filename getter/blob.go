@@ -173,7 +173,7 @@ func (b *blobReader) lost(err error) {
 		b.tries++ // one that falls silent costs more time than one that breaks
 	}
 	if b.tries >= b.retry.Tries {
-		b.err = b.truncated(err, fmt.Sprintf(" (%d tries without progress)", b.tries))
+		b.err = b.truncated(err, b.afterTries())
 		return
 	}
 	b.err = b.clock.Sleep(b.ctx, b.retry.backOff(b.tries), nil)
@@ -195,11 +195,18 @@ func (b *blobReader) reopen() {
 	}
 }
 
+func (b *blobReader) afterTries() string {
+	if b.tries == 1 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d tries without progress)", b.tries)
+}
+
 func (b *blobReader) truncated(cause error, more string) error {
 	if errors.Is(cause, io.EOF) {
 		cause = io.ErrUnexpectedEOF
 	}
-	e := b.failure(ErrTruncated, "got %s from %s%s: %v", sizeOf(b.pos, b.want.size), b.host, more, withoutURL(cause))
+	e := b.failure(ErrTruncated, "got %s from %s%s: %v", sizeOf(b.pos, b.want.size), b.host, more, words(cause))
 	var failure *Error
 	errors.As(e, &failure)
 	failure.Err = cause

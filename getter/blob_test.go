@@ -196,8 +196,8 @@ func TestC30CutConnections(t *testing.T) {
 			if err == nil && !bytes.Equal(got, content) {
 				t.Error("other bytes than were put in")
 			}
-			if n := len(g.requests()); n > test.requests {
-				t.Errorf("%d requests, want at most %d", n, test.requests)
+			if n := len(g.requests()); n > test.requests || err == nil && n < test.requests {
+				t.Errorf("%d requests, want %d", n, test.requests)
 			}
 			if err == nil {
 				return

@@ -239,7 +239,11 @@ func (r *Repository) Document(ctx context.Context, ref string) (*image.Document,
 	if err != nil {
 		return nil, &Error{Kind: ErrTagNotFound, Source: r.src, Ref: ref, Detail: err.Error()}
 	}
-	return ask(ctx, r, "get "+ref, ref, !digest.IsZero(), func(p place) (*image.Document, error) { return p.document(ctx, ref) })
+	what := "get " + ref
+	if digest.IsZero() {
+		what = "get tag " + ref
+	}
+	return ask(ctx, r, what, ref, !digest.IsZero(), func(p place) (*image.Document, error) { return p.document(ctx, ref) })
 }
 
 // ask asks the places in their order. A place after the first is a fallback,

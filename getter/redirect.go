@@ -14,7 +14,6 @@ const maxRedirects = 5
 func (c *Client) checkRedirect(req *http.Request, via []*http.Request) error {
 	first, from := via[0].URL, via[len(via)-1].URL
 	req.URL.User = nil
-	req.Header.Del("Referer") // it would carry a signed query to the next host
 	left := !sameOrigin(first, req.URL)
 	for _, r := range via {
 		left = left || !sameOrigin(first, r.URL)

@@ -56,7 +56,7 @@ func TestC41RedirectToSecondOrigin(t *testing.T) {
 		}
 		if err != nil {
 			e := asError(t, err)
-			if !errors.Is(e.Kind, ErrUnauthorized) || e.Host != second.host() || strings.Contains(err.Error(), "CCCC") {
+			if !errors.Is(e.Kind, ErrUnauthorized) || e.Host != second.host() || strings.Contains(err.Error(), "CCCC") || strings.Contains(err.Error(), "were used and refused") {
 				t.Errorf("got %v of host %s", err, e.Host)
 			}
 		}

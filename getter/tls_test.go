@@ -232,6 +232,10 @@ func TestAddressesOfMetadataServices(t *testing.T) {
 			t.Errorf("%s: got %v", address, err)
 		}
 	}
+	registry := &url.URL{Scheme: "https", Host: "registry.example.com"}
+	if err := checkRealm("https://169.254.169.254/token", registry); !errors.Is(err, ErrUnsafe) {
+		t.Errorf("a realm, where a proxy makes the connection: %v", err)
+	}
 	for _, address := range []string{"127.0.0.1:1", "10.0.0.1", "registry.example.com:443", "[2001:db8::1]:443"} {
 		if err := checkAddress(address); err != nil {
 			t.Errorf("%s: %v", address, err)

@@ -93,16 +93,23 @@ func (t *retrier) pause(req *http.Request, g *gate, p pass, v verdict, try int, 
 		if try >= t.retry.Tries || !v.repeatable {
 			return failure
 		}
-		return t.clock.Sleep(req.Context(), t.retry.backOff(try), nil)
+		wait := t.retry.backOff(try)
+		t.announce(host, failure, wait)
+		return t.clock.Sleep(req.Context(), wait, nil)
 	}
 	wait := g.fail(p, v.wait, failure)
 	if try >= t.retry.Tries || !v.repeatable {
 		return failure
 	}
+	t.announce(host, failure, wait)
+	return nil
+}
+
+// announce tells of a wait that somebody would wonder about.
+func (t *retrier) announce(host string, failure *Error, wait time.Duration) {
 	if wait >= time.Second {
 		t.notifier.say(Notice{NoticeWaiting, host, fmt.Sprintf("%s: waiting %s before the next try", failure.Detail, wait.Round(time.Second/10))})
 	}
-	return nil
 }
 
 // failure puts one failed try into words.
@@ -238,7 +245,7 @@ func retryAfter(header string, now time.Time) time.Duration {
 // networkError puts an error of the connection into words.
 func networkError(host string, err error, s *secrets) *Error {
 	err = withoutURL(err)
-	e := fail(ErrNetwork, host, "no answer from %s: %s", host, s.scrub(err.Error()))
+	e := fail(ErrNetwork, host, "no answer from %s: %s", host, s.scrub(words(err)))
 	e.Err = hiddenError{err, s.scrub(err.Error())}
 	return e
 }
