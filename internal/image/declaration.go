@@ -1,6 +1,7 @@
 package image
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -47,10 +48,10 @@ func (d *Document) Declaration() (declared Declaration, ok bool, err error) {
 	if declared.Protocols, err = ParseProtocols(a[AnnotationProtocols]); err != nil {
 		return Declaration{}, true, d.refuse(AnnotationProtocols, err)
 	}
-	if declared.ExecutableDigest, err = addr.ParseDigest(a[AnnotationExecutableDigest]); err != nil {
+	if declared.ExecutableDigest, err = parseDigest(a[AnnotationExecutableDigest]); err != nil {
 		return Declaration{}, true, d.refuse(AnnotationExecutableDigest, err)
 	}
-	if declared.Content, err = addr.ParseDigest(a[AnnotationContent]); err != nil {
+	if declared.Content, err = parseDigest(a[AnnotationContent]); err != nil {
 		return Declaration{}, true, d.refuse(AnnotationContent, err)
 	}
 	if err = checkPayloadPath(declared.Executable); err != nil {
@@ -90,6 +91,13 @@ func (d *Document) checkFormat() error {
 
 func (d *Document) refuse(annotation string, err error) error {
 	return &DocumentError{d.Digest, fmt.Sprintf("annotation %s: %v", annotation, err)}
+}
+
+func parseDigest(s string) (addr.Digest, error) {
+	if s == "" {
+		return "", errors.New("is missing")
+	}
+	return addr.ParseDigest(s)
 }
 
 // ParseProtocols reads a list such as "5,6"; "" is the empty list.
