@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/hashicorp/hcl/v2"
+
 	"github.com/pluginlock/plugins/addr"
 	"github.com/pluginlock/plugins/config"
 	"github.com/pluginlock/plugins/getter"
@@ -39,7 +41,7 @@ func FromEnvironment() (Options, error) {
 		return o, nil
 	}
 	if diags.HasErrors() {
-		r := &run{}
+		r := &run{files: map[string]*hcl.File{o.settingsFile: config.Excerpt(o.settingsFile)}}
 		return o, r.fail(diags)
 	}
 	o.Settings = settings

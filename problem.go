@@ -2,15 +2,17 @@ package plugins
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 
-	"github.com/pluginlock/plugins/config"
 	"github.com/pluginlock/plugins/installer"
 	"github.com/pluginlock/plugins/lock"
 )
@@ -119,13 +121,38 @@ func (p *Problem) cause() string {
 		}
 		return strings.Join(lines, "\n")
 	}
-	cause := strings.TrimPrefix(p.Err.Error(), p.Source+": ")
+	switch { // Go's words for these mean nothing to most people
+	case errors.Is(p.Err, context.Canceled):
+		return "Stopped before everything was done."
+	case errors.Is(p.Err, context.DeadlineExceeded):
+		return "The time that was allowed for it is over."
+	}
+	cause := p.withoutSource(p.Err.Error())
+	if file, ok := p.Err.(*fs.PathError); ok { //nolint:errorlint // deeper ones are part of a text of ours
+		cause = fmt.Sprintf("cannot use %s: %v (%s)", file.Path, file.Err, file.Op)
+	}
 	cause = strings.TrimPrefix(cause, strings.ToLower(summary(p.Err))+": ") // it is the heading
 	if p.Plugin != "" {
 		return cause
 	}
 	first, size := utf8.DecodeRuneInString(cause)
 	return string(unicode.ToUpper(first)) + cause[size:]
+}
+
+// withoutSource takes the source off an error's text, since the sentence has
+// named it; a mirror stays.
+func (p *Problem) withoutSource(text string) string {
+	if p.Source == "" {
+		return text
+	}
+	if rest, ok := strings.CutPrefix(text, p.Source+": "); ok {
+		return rest
+	}
+	if rest, ok := strings.CutPrefix(text, p.Source+" (mirror "); ok {
+		mirror, rest, _ := strings.Cut(rest, "): ")
+		return fmt.Sprintf("mirror %s: %s", mirror, rest)
+	}
+	return text
 }
 
 // DiagnosticError is a problem of the user's text, as the parser found it.
@@ -143,7 +170,7 @@ func (e *DiagnosticError) Unwrap() error { return e.Err }
 
 // problemsOf turns the diagnostics of one severity into problems. cause is what
 // those stand for that do not carry an error themselves; nil for none.
-func problemsOf(diags hcl.Diagnostics, severity hcl.DiagnosticSeverity, cause error) []Problem {
+func (r *run) problemsOf(diags hcl.Diagnostics, severity hcl.DiagnosticSeverity, cause error) []Problem {
 	var problems []Problem
 	for _, d := range diags {
 		if d.Severity != severity {
@@ -153,9 +180,8 @@ func problemsOf(diags hcl.Diagnostics, severity hcl.DiagnosticSeverity, cause er
 		if own, ok := d.Extra.(error); ok {
 			err = own
 		}
-		var none *config.NoFilesError
-		if errors.As(err, &none) {
-			d.Subject = nil // there is no line to show
+		if at := d.Subject; at != nil && at.Empty() && r.files[at.Filename] == nil {
+			d.Subject = nil // a file that could not be read has no line to show
 		}
 		problems = append(problems, Problem{Range: d.Subject, Err: &DiagnosticError{d, err}})
 	}
@@ -173,10 +199,13 @@ func (r *run) fail(err error) error {
 func (r *run) collect(err error) []Problem {
 	switch e := err.(type) { //nolint:errorlint // the outermost error decides the shape
 	case hcl.Diagnostics:
-		return problemsOf(e, hcl.DiagError, nil)
+		return r.problemsOf(e, hcl.DiagError, nil)
 	case *lock.ParseError:
-		return problemsOf(e.Diagnostics, hcl.DiagError, e)
+		return r.problemsOf(e.Diagnostics, hcl.DiagError, e)
 	case installer.Problems:
+		if interrupted(e) {
+			return []Problem{{Err: e}}
+		}
 		var problems []Problem
 		for _, p := range e {
 			problems = append(problems, r.problem(p))
@@ -185,6 +214,25 @@ func (r *run) collect(err error) []Problem {
 	}
 	return []Problem{{Err: err, Hint: r.hints(err)}}
 }
+
+// interrupted reports whether nothing is wrong but that the run was stopped,
+// which is no plugin's fault.
+func interrupted(problems installer.Problems) bool {
+	return !slices.ContainsFunc(problems, func(p *installer.Problem) bool {
+		return !errors.Is(p, context.Canceled) && !errors.Is(p, context.DeadlineExceeded)
+	})
+}
+
+// LockFileError means that what is in the place of the lock file cannot be read
+// as a file. What is in the file is a [*lock.ParseError].
+type LockFileError struct {
+	Err error
+}
+
+func (e *LockFileError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what the file system said.
+func (e *LockFileError) Unwrap() error { return e.Err }
 
 // problem adds to an installer's problem where its requirement is written, and
 // what to do about it.

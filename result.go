@@ -21,13 +21,14 @@ type Result struct {
 	LockChanged bool         // the run wrote it
 	Changes     []LockChange // what changed, or would have to
 	Warnings    []Problem
+	Files       map[string]*hcl.File // the configuration, for excerpts
 }
 
 // Plugin is one plugin of a result.
 type Plugin struct {
 	launch.Plugin // zero paths where it is not installed
 	Action        Action
-	Previous      string // the version before, "" where there was none
+	Previous      string // the version that was installed, else locked, before; "" where there was none
 	Reason        string // why its lock entry changed
 
 	// Stored are the platforms of it that the store has now, where several
@@ -54,7 +55,7 @@ func (r *Result) Usable() map[string]launch.Plugin {
 
 // result describes a plan, which may be nil or incomplete.
 func (r *run) result(plan *installer.Plan) *Result {
-	result := &Result{Plugins: map[string]Plugin{}, Lock: &lock.File{}, Warnings: r.allWarnings()}
+	result := &Result{Plugins: map[string]Plugin{}, Lock: &lock.File{}, Warnings: r.allWarnings(), Files: r.files}
 	if r.lockFile != nil {
 		result.Lock = r.lockFile
 	}
@@ -122,12 +123,18 @@ func (r *run) plugin(item *installer.Item) Plugin {
 		p.Previous = item.Previous.Version.String()
 		p.Source = item.Previous.Source.String()
 	}
+	if !item.Installed.IsZero() {
+		p.Previous = item.Installed.String()
+	}
 	if item.Entry != nil {
 		p.Version, p.Source, p.Digest = item.Entry.Version.String(), item.Entry.Source.String(), item.Entry.Digest
 		p.Protocols = item.Entry.Protocols
 	}
 	p.Platform, p.Manifest, p.Added = item.Platform(), item.Manifest(), item.Added()
-	if len(r.targets) > 1 {
+	switch {
+	case r.options.LockOnly: // the lock file is for every platform
+		p.Platform, p.Manifest = addr.Platform{}, ""
+	case len(r.targets) > 1:
 		p.Stored, p.Platform, p.Manifest = item.Platforms(), addr.Platform{}, ""
 	}
 	switch {

@@ -82,7 +82,7 @@ func (r *run) close() {
 // that writes: once to see that there is something to do, once under the lock.
 func (r *run) readProject() error {
 	cfg, diags := r.readConfig()
-	r.setWarnings(problemsOf(diags, hcl.DiagWarning, nil))
+	r.setWarnings(r.problemsOf(diags, hcl.DiagWarning, nil))
 	if diags.HasErrors() {
 		return diags
 	}
@@ -136,6 +136,8 @@ func (r *run) readLock() error {
 		file, err = &lock.File{}, nil
 	case r.options.ResolveConflicts && errors.Is(err, lock.ErrConflict):
 		file, err = r.mergeLock(src)
+	case err != nil && src == nil:
+		err = &LockFileError{err}
 	}
 	if err != nil {
 		return r.excerpt(r.lockPath, src, err)
@@ -156,15 +158,37 @@ func (r *run) mergeLock(src []byte) (*lock.File, error) {
 	return merged, nil
 }
 
-// excerpt lets messages about err show the lines of a file that are at fault.
+// excerpt lets messages about err show the lines of a file that are at fault,
+// and name the file as the user would from the working directory.
 func (r *run) excerpt(path string, src []byte, err error) error {
+	shown := path
+	if wd, wdErr := os.Getwd(); wdErr == nil {
+		if relative, relErr := filepath.Rel(wd, path); relErr == nil && filepath.IsLocal(relative) {
+			shown = relative
+		}
+	}
+	var parse *lock.ParseError
+	if errors.As(err, &parse) {
+		rename(parse.Diagnostics, path, shown)
+	}
 	if src != nil {
 		if r.files == nil {
 			r.files = map[string]*hcl.File{}
 		}
-		r.files[path] = &hcl.File{Bytes: src}
+		r.files[shown] = &hcl.File{Bytes: src}
 	}
 	return err
+}
+
+// rename gives a file another name wherever diagnostics name it.
+func rename(diags hcl.Diagnostics, from, to string) {
+	for _, d := range diags {
+		for _, at := range []*hcl.Range{d.Subject, d.Context} {
+			if at != nil && at.Filename == from {
+				at.Filename = to
+			}
+		}
+	}
 }
 
 // inDir returns path, or the default name, below the project directory.
@@ -314,6 +338,13 @@ func (r *run) notice(n getter.Notice) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	again := func(p Problem) bool {
+		var said *NoticeError
+		return errors.As(p.Err, &said) && said.Notice.Kind == n.Kind && said.Notice.Host == n.Host
+	}
+	if n.Kind == getter.NoticeFallback && slices.ContainsFunc(r.warnings, again) {
+		return // a mirror without a plugin is passed over for each of its parts
+	}
 	r.warnings = append(r.warnings, Problem{Err: &NoticeError{n}})
 }
 

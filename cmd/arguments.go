@@ -9,10 +9,14 @@ import (
 // usageArgs makes a mistake in the arguments a usage error.
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
-		if err := check(c, args); err != nil {
-			return &usageError{err: err}
+		if check(c, args) == nil {
+			return nil
 		}
-		return nil
+		_, names, _ := strings.Cut(c.Use, " ")
+		if names == "" {
+			return usageErrorf("\"%s\" takes no arguments, and got %q", c.CommandPath(), args[0])
+		}
+		return usageErrorf("\"%s\" takes %s, and got %d arguments", c.CommandPath(), names, len(args))
 	}
 }
 
@@ -41,6 +45,9 @@ func exclusive(c *cobra.Command, flags ...string) {
 func noCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
+	}
+	if c.SuggestionsMinimumDistance <= 0 {
+		c.SuggestionsMinimumDistance = 2 // letters that may be wrong
 	}
 	suggestions := c.SuggestionsFor(args[0])
 	if len(suggestions) == 0 {

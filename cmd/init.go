@@ -91,7 +91,7 @@ func (a *app) runInit(ctx context.Context, f initFlags) error {
 
 // changed prints what a run did, one line a plugin and a summary.
 func (p *printer) changed(result *plugins.Result, o plugins.Options, err error) {
-	p.warnings(result.Warnings)
+	p.warnings(result)
 	if p.json {
 		p.document(newResultDocument(result, err))
 		return

@@ -85,15 +85,15 @@ func (p *printer) failure(err error) {
 }
 
 // warnings prints what a user should know though it is no failure.
-func (p *printer) warnings(problems []plugins.Problem) {
+func (p *printer) warnings(result *plugins.Result) {
 	if p.quiet {
 		return
 	}
 	var diags hcl.Diagnostics
-	for i := range problems {
-		diags = append(diags, problems[i].Diagnostic(hcl.DiagWarning))
+	for i := range result.Warnings {
+		diags = append(diags, result.Warnings[i].Diagnostic(hcl.DiagWarning))
 	}
-	p.diagnostics(diags, nil)
+	p.diagnostics(diags, result.Files)
 }
 
 func (p *printer) diagnostics(diags hcl.Diagnostics, files map[string]*hcl.File) {

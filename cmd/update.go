@@ -77,7 +77,7 @@ func (a *app) checkLock(ctx context.Context) error {
 		return err
 	}
 	result, err := plugins.Check(ctx, o)
-	a.printer.warnings(result.Warnings)
+	a.printer.warnings(result)
 	switch {
 	case a.json:
 		a.printer.document(newResultDocument(result, err))

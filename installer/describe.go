@@ -59,7 +59,7 @@ func (r *resolver) describe(ctx context.Context, req Requirement, c Candidate, d
 	case s.plugin && !req.Executable.IsZero():
 		return nil, "", imageErrorf("version %s is a plugin image, which declares its executable itself: remove \"executable\" from the requirement", c.Version)
 	case !s.plugin && req.Executable.IsZero():
-		return nil, "", imageErrorf("version %s is not a plugin image: add to the requirement where its program lies, such as executable = \"/usr/bin/%s\"", c.Version, req.Name)
+		return nil, "", imageErrorf("version %s is not a plugin image, so nothing says which of its files to run: add that to the requirement, such as executable = \"/usr/bin/%s\"", c.Version, req.Name)
 	case !s.plugin:
 		return s, "", nil
 	}

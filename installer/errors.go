@@ -36,7 +36,7 @@ func (e *NoMatchError) Error() string {
 	case s.Tags == 0:
 		return fmt.Sprintf("no version matches %q: the repository is there, but has no tags", e.Constraint)
 	case s.Releases+s.Prereleases+s.Builds == 0:
-		return fmt.Sprintf("no version matches %q: none of %s is a version MAJOR.MINOR.PATCH", e.Constraint, count(s.Tags, "tag", "tags"))
+		return fmt.Sprintf("no version matches %q: none of its %s is a version MAJOR.MINOR.PATCH", e.Constraint, count(s.Tags, "tag", "tags"))
 	case s.Releases == 0 && s.Prereleases > 0:
 		return fmt.Sprintf("no version matches %q: there are only pre-releases, the newest is %s; a constraint that names one, such as \">= %s\", admits it",
 			e.Constraint, s.Newest, s.Newest)
@@ -77,6 +77,7 @@ func (e *UnsuitableError) Error() string {
 	if e.More {
 		fmt.Fprintf(&b, " among the newest %d", len(e.Considered))
 	}
+	b.WriteString(":")
 	for _, c := range e.Considered {
 		fmt.Fprintf(&b, "\n  %s: %s", c.Version, c.Reason)
 	}
@@ -106,7 +107,8 @@ type SpellingsError struct {
 }
 
 func (e *SpellingsError) Error() string {
-	return fmt.Sprintf("tags %q and %q are the same version but hold different images, %s and %s", e.Tags[0], e.Tags[1], e.Digests[0], e.Digests[1])
+	return fmt.Sprintf("tags %q and %q are the same version but hold different images, %s and %s; its publisher has to remove one of them",
+		e.Tags[0], e.Tags[1], e.Digests[0], e.Digests[1])
 }
 
 // RepublishedError means that a version's tag holds another image than the
@@ -115,10 +117,26 @@ type RepublishedError struct {
 	Version addr.Version
 	Locked  addr.Digest
 	Found   addr.Digest
+	Kept    bool // the locked image stays in use, and this is a warning
 }
 
 func (e *RepublishedError) Error() string {
-	return fmt.Sprintf("version %s was published again: the lock file has %s, the registry now has %s", e.Version, e.Locked, e.Found)
+	s := fmt.Sprintf("version %s was published again: the lock file has %s, the registry now has %s", e.Version, e.Locked, e.Found)
+	if e.Kept {
+		s += "; the locked image is kept"
+	}
+	return s
+}
+
+// OlderError warns that an update found only versions older than the locked
+// one, which it kept.
+type OlderError struct {
+	Locked addr.Version
+	Newest addr.Version // that is offered now and can be used
+}
+
+func (e *OlderError) Error() string {
+	return fmt.Sprintf("the newest version that is offered now is %s, which is older than the locked %s: the locked one is kept", e.Newest, e.Locked)
 }
 
 // GoneError means that the registry no longer has a locked digest.

@@ -3,7 +3,6 @@ package installer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/pluginlock/plugins/addr"
@@ -74,11 +73,11 @@ func supersede(d decision, found *Resolution, named, acceptRepublished bool) (en
 	order := next.Version.Compare(d.entry.Version)
 	switch {
 	case order < 0:
-		return d.entry, fmt.Errorf("the registry no longer offers anything newer than %s: the locked version %s is kept", next.Version, d.entry.Version), nil
+		return d.entry, &OlderError{Locked: d.entry.Version, Newest: next.Version}, nil
 	case order > 0 || next.Digest == d.entry.Digest || acceptRepublished:
 		return next, nil, nil
 	}
-	republished := &RepublishedError{d.entry.Version, d.entry.Digest, next.Digest}
+	republished := &RepublishedError{Version: d.entry.Version, Locked: d.entry.Digest, Found: next.Digest, Kept: !named}
 	if named {
 		return nil, nil, republished
 	}
