@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -50,15 +51,29 @@ func (f *fetch) want() store.Want {
 }
 
 // locate finds out which targets are in the store. It reads the documents of
-// each chain and the state of the files, and asks nobody.
+// each chain and the state of the files, and asks nobody. As many are looked at
+// at once as there are processors: nothing here waits for anything else.
 func (in *Installer) locate(ctx context.Context, plan *Plan) error {
-	var problems []*Problem
-	for _, target := range plan.missing() {
-		err := damagedIsNil(in.locateOne(ctx, plan.documents, target, false))
-		if err != nil {
-			problems = append(problems, target.fetch.problem(err))
-		}
+	return eachTarget(plan.missing(), runtime.GOMAXPROCS(0), func(t *Target) error {
+		return damagedIsNil(in.locateOne(ctx, plan.documents, t, false))
+	})
+}
+
+// eachTarget calls do for every target, several at a time, and joins what
+// failed in their order.
+func eachTarget(targets []*Target, limit int, do func(*Target) error) error {
+	problems := make([]*Problem, len(targets))
+	var group errgroup.Group
+	group.SetLimit(limit)
+	for i, target := range targets {
+		group.Go(func() error {
+			if err := do(target); err != nil {
+				problems[i] = target.fetch.problem(err)
+			}
+			return nil
+		})
 	}
+	_ = group.Wait()
 	return joinProblems(problems)
 }
 
@@ -105,27 +120,12 @@ func damagedIsNil(err error) error {
 // a broken chain costs no download, then the layers, the largest first.
 func (in *Installer) fetchAll(ctx context.Context, plan *Plan) error {
 	missing := plan.missing()
-	problems := make([]*Problem, len(missing))
-	each := func(do func(context.Context, *fetch) error) error {
-		var group errgroup.Group
-		group.SetLimit(transfers)
-		for i, target := range missing {
-			group.Go(func() error {
-				if err := do(ctx, &target.fetch); err != nil {
-					problems[i] = target.fetch.problem(err)
-				}
-				return nil
-			})
-		}
-		_ = group.Wait()
-		return joinProblems(problems)
-	}
-	err := each(func(ctx context.Context, f *fetch) error { return in.fetchDocuments(ctx, plan.documents, f) })
+	err := eachTarget(missing, transfers, func(t *Target) error { return in.fetchDocuments(ctx, plan.documents, &t.fetch) })
 	if err != nil {
 		return err
 	}
 	sortLargestFirst(missing)
-	return each(func(ctx context.Context, f *fetch) error { return in.fetchFiles(ctx, plan.documents, f) })
+	return eachTarget(missing, transfers, func(t *Target) error { return in.fetchFiles(ctx, plan.documents, &t.fetch) })
 }
 
 // fetchDocuments gets index and manifest side by side and checks the chain.

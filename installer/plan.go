@@ -271,7 +271,7 @@ func (p *Plan) relock(left []lock.Entry) {
 			continue
 		}
 		p.Lock.Set(*item.Entry)
-		if item.Previous != nil && item.Previous.Equal(*item.Entry) {
+		if item.Previous == item.Entry || item.Previous != nil && item.Previous.Equal(*item.Entry) {
 			item.Reason = ""
 			continue
 		}
