@@ -47,6 +47,9 @@ func chooseExecutable(platform addr.Platform, entries []entry, m Metadata) (int,
 	if len(marked) == 0 {
 		candidates = programs(platform, entries)
 	}
+	if files := allFiles(entries); len(candidates) == 0 && len(files) == 1 {
+		candidates = files // what is wrong with it is found next
+	}
 	if len(candidates) == 1 {
 		return candidates[0], nil
 	}
@@ -80,6 +83,16 @@ func findFile(platform addr.Platform, entries []entry, name string) int {
 	return i
 }
 
+func allFiles(entries []entry) []int {
+	var all []int
+	for i, e := range entries {
+		if e.isFile() {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
 // programs lists the files whose header fits the platform.
 func programs(platform addr.Platform, entries []entry) []int {
 	var found []int
@@ -100,7 +113,8 @@ func checkHeader(platform addr.Platform, e entry) error {
 	return extract.CheckExecutable(f, e.size, platform)
 }
 
-// examine warns of what the executable needs and the image does not have.
+// examine warns of what the executable needs and the image does not have, which
+// matters where the image may run as a container.
 func examine(platform addr.Platform, e entry) ([]Warning, error) {
 	f, err := os.Open(e.disk)
 	if err != nil {
@@ -110,10 +124,13 @@ func examine(platform addr.Platform, e entry) ([]Warning, error) {
 	warn := func(kind WarningKind, format string, args ...any) []Warning {
 		return []Warning{{kind, platform, e.label, fmt.Sprintf(format, args...)}}
 	}
-	if interpreter := scriptInterpreter(f); interpreter != "" {
-		if platform.OS == "windows" {
-			return warn(WarnInterpreter, "is a script for %s: Windows does not start it", text.Clip(interpreter)), nil
-		}
+	interpreter := scriptInterpreter(f)
+	switch {
+	case interpreter != "" && platform.OS == "windows":
+		return warn(WarnInterpreter, "is a script for %s: Windows does not start it", text.Clip(interpreter)), nil
+	case platform.OS != "linux":
+		return nil, nil // never a container
+	case interpreter != "":
 		return warn(WarnInterpreter, "is a script for %s, which the image does not have: it runs only where that is installed, never as a container", text.Clip(interpreter)), nil
 	}
 	if loader := loaderOf(f); loader != "" {

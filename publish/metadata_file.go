@@ -128,9 +128,6 @@ func (r *metadataReader) read(body *hclsyntax.Body) {
 			r.report("Unknown attribute", attr.NameRange, "A metadata file has no attribute %q.%s", name, didYouMean(name))
 		}
 	}
-	if len(r.diags) > 0 {
-		return
-	}
 	for _, wrong := range r.m.check() {
 		r.report("Invalid value", ranges[wrong.Attribute], "The %s is refused: %s.", wrong.Attribute, strings.TrimSuffix(wrong.Reason, "."))
 	}

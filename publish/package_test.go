@@ -152,7 +152,8 @@ func TestPackageExecutable(t *testing.T) {
 		"no modes":                 {files: map[string]string{"run*": script, "aws": linux}, options: Metadata{Name: "aws"}, noModes: true, want: "plugin/aws"},
 		"several":                  {files: map[string]string{"run*": linux, "aws*": linux}, want: "it may be any of aws, run"},
 		"several, another name":    {files: map[string]string{"run*": linux, "aws*": linux}, options: Metadata{Name: "x"}, want: `no file is named "x"`},
-		"none":                     {files: map[string]string{"README": "text"}, want: "none of its files has an executable bit"},
+		"only file, no program":    {files: map[string]string{"README": "text"}, want: "no program that is known"},
+		"none":                     {files: map[string]string{"README": "text", "LICENSE": "text"}, want: "none of its files has an executable bit"},
 		"option names no file":     {files: map[string]string{"aws*": linux}, options: Metadata{Executable: "run"}, want: `there is no file "run"`},
 		"another machine":          {files: map[string]string{"aws*": native(t, "linux/arm64")}, want: "declared for linux/amd64, but is linux/arm64"},
 		"another system":           {files: map[string]string{"aws*": native(t, "darwin/amd64")}, want: "declared for linux/amd64, but is darwin/amd64"},
@@ -160,7 +161,7 @@ func TestPackageExecutable(t *testing.T) {
 		"no program":               {files: map[string]string{"aws*": "hello, world"}, want: "no program that is known"},
 		"script, no interpreter":   {files: map[string]string{"aws*": "#!\necho\n"}, want: "no program that is known"},
 		"excluded":                 {files: map[string]string{"aws*": linux}, options: Metadata{Exclude: []string{"aws"}}, want: "no file for it"},
-		"executable is in exclude": {files: map[string]string{"aws*": linux, "a": "a"}, options: Metadata{Exclude: []string{"aws"}}, want: "no executable"},
+		"executable is in exclude": {files: map[string]string{"aws*": linux, "a": "a", "b": "b"}, options: Metadata{Exclude: []string{"aws"}}, want: "no executable"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
