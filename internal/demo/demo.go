@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/pluginlock/plugins/internal/imagetest"
 	"github.com/pluginlock/plugins/internal/registrytest"
 )
 
@@ -74,42 +73,47 @@ func (s *stage) committed(ctx context.Context) error {
 	return s.run(ctx, "rm -rf .plugins ../cache", "plugins init --locked", "plugins verify", ".plugins/bin/sample")
 }
 
-// prepare builds the command and two versions of the sample plugin and serves
-// them on loopback; address "" is any free port.
+// prepare builds the command and serves a registry on loopback that has two
+// versions of a sample plugin; address "" is any free port.
 func prepare(ctx context.Context, address string) (*stage, error) {
 	root, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
 	s := &stage{root: root}
-	// A store is read-only to nobody, so a plain removal is enough.
 	if err := os.RemoveAll(root); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(s.path("project"), 0o755); err != nil {
 		return nil, err
 	}
-	say("Building the command and a sample plugin in two versions.")
+	say("Building the command, and a sample plugin in two versions for two systems.")
 	if err := goBuild(ctx, nil, "", s.path("bin", exe("plugins", runtime.GOOS)), "./cmd/plugins"); err != nil {
 		return nil, err
 	}
 	if s.registry, err = registrytest.Start(registrytest.Options{Addr: address}); err != nil {
 		return nil, err
 	}
-	for _, version := range []string{"1.0.0", "1.1.0"} {
-		if err := s.publish(ctx, version); err != nil {
+	fmt.Printf("A registry listens on %s, on loopback only.\n", s.registry.Host())
+	for _, version := range versions {
+		if err := s.build(ctx, version); err != nil {
 			s.registry.Close()
 			return nil, err
 		}
 	}
-	fmt.Printf("A registry listens on %s, on loopback only; it has %s/%s.\n", s.registry.Host(), s.registry.Host(), repository)
+	if err := s.publish(ctx); err != nil {
+		s.registry.Close()
+		return nil, err
+	}
 	return s, nil
 }
 
-// publish builds the sample plugin for this system and one other and puts it
-// into the registry.
-func (s *stage) publish(ctx context.Context, version string) error {
-	files := map[string][]imagetest.File{}
+// versions of the sample plugin that the registry has.
+var versions = []string{"1.0.0", "1.1.0"}
+
+// build compiles one version of the sample plugin for this system and one other
+// into dist/VERSION/OS/ARCH, the tree that package reads.
+func (s *stage) build(ctx context.Context, version string) error {
 	platforms := []string{runtime.GOOS + "/" + runtime.GOARCH, "linux/arm64"}
 	if platforms[0] == platforms[1] {
 		platforms[1] = "linux/amd64"
@@ -120,17 +124,18 @@ func (s *stage) publish(ctx context.Context, version string) error {
 		if err := goBuild(ctx, []string{"GOOS=" + goos, "GOARCH=" + goarch}, "-s -w -X main.version="+version, program, "./internal/demo/sample"); err != nil {
 			return err
 		}
-		content, err := os.ReadFile(program)
-		if err != nil {
-			return err
-		}
-		files[platform] = []imagetest.File{{Path: "plugin/" + exe("sample", goos), Body: string(content), Executable: true}}
 	}
-	image, err := imagetest.Plugin{Name: "sample", Version: version, Protocols: []int{1}, Platforms: platforms, Files: files}.Make()
-	if err != nil {
+	return nil
+}
+
+// publish is what the plugin's author does.
+func (s *stage) publish(ctx context.Context) error {
+	say("The author of a plugin packs and pushes it.")
+	source := s.registry.Host() + "/" + repository
+	if err := s.run(ctx, "plugins package ../dist/1.0.0 --version 1.0.0 --protocols 1 --output ../image", "plugins push ../image "+source+":1.0.0"); err != nil {
 		return err
 	}
-	return s.registry.Add(repository, image, version)
+	return s.run(ctx, "plugins push ../dist/1.1.0 "+source+":1.1.0 --protocols 1")
 }
 
 // require writes the project's plugins.hcl.
