@@ -4,6 +4,7 @@
 // be compared, stored and printed without a second thought.
 //
 // The package does no input or output and depends on nothing else of this
-// module but internal/text; every other package depends on it. Start at [ParseSource],
-// [ParseTag] and [ParseConstraint].
+// module but internal/text and internal/filename; every other package depends
+// on it. Start at [ParseSource], [ParseTag] and [ParseConstraint]; [CheckName]
+// is the rule for the names of plugins.
 package addr

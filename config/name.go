@@ -3,15 +3,13 @@ package config
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/pluginlock/plugins/addr"
 )
 
-// maxName is the most characters of a plugin's name.
-const maxName = 64
-
-// CheckName reports why name can't be the name of a plugin. Names become file
-// names on every system, so the grammar is narrow: [a-z][a-z0-9_-]*, at most 64
-// characters, and none of the names that Windows keeps for devices. The error
-// is a [*RequirementError].
+// CheckName reports why name can't be the name of a plugin; the rule is that of
+// [addr.CheckName]. The error is a [*RequirementError].
 func CheckName(name string) error {
 	if err := checkName(name); err != nil {
 		err.Name = name
@@ -25,29 +23,19 @@ func checkName(name string) *RequirementError {
 	refuse := func(format string, args ...any) *RequirementError {
 		return &RequirementError{Attribute: "name", Summary: "Invalid plugin name", Detail: fmt.Sprintf(format, args...)}
 	}
-	switch {
-	case name == "":
+	switch addr.CheckName(name) {
+	case addr.NameEmpty:
 		return refuse("A plugin needs a name, such as %q.", "aws")
-	case len(name) > maxName:
-		return refuse("The name %s has %d characters; at most %d are allowed, because names become file names.", shown, len(name), maxName)
-	case !matchesName(name):
+	case addr.NameTooLong:
+		return refuse("The name %s has %d characters; at most %d are allowed, because names become file names.",
+			shown, utf8.RuneCountInString(name), addr.MaxName)
+	case addr.NameStart, addr.NameLetters:
 		return refuse("The name %s becomes a file name, so it must be a letter from a to z, then letters, digits, _ or -.%s",
 			shown, didYouMean(repairName(name)))
-	case isDeviceName(name):
+	case addr.NameReserved:
 		return refuse("The name %s is kept for a device by Windows and can't be a file name there. Choose another, such as %q.", shown, name+"-plugin")
 	}
 	return nil
-}
-
-func matchesName(name string) bool {
-	for i, r := range name {
-		letter := 'a' <= r && r <= 'z'
-		other := '0' <= r && r <= '9' || r == '_' || r == '-'
-		if !letter && (i == 0 || !other) {
-			return false
-		}
-	}
-	return name != ""
 }
 
 // repairName returns a name near to name that is allowed, or "".
@@ -61,18 +49,8 @@ func repairName(name string) string {
 		}
 		return r
 	}, name)
-	if !matchesName(repaired) || isDeviceName(repaired) {
+	if addr.CheckName(repaired) != addr.NameFits {
 		return ""
 	}
 	return repaired
-}
-
-// isDeviceName reports whether Windows opens a device under this name,
-// https://learn.microsoft.com/windows/win32/fileio/naming-a-file.
-func isDeviceName(name string) bool {
-	switch name {
-	case "con", "prn", "aux", "nul":
-		return true
-	}
-	return len(name) == 4 && (name[:3] == "com" || name[:3] == "lpt") && '0' <= name[3] && name[3] <= '9'
 }

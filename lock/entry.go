@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"fmt"
 	"path"
 	"strings"
 	"unicode"
@@ -11,9 +12,6 @@ import (
 	"github.com/pluginlock/plugins/addr"
 	"github.com/pluginlock/plugins/internal/text"
 )
-
-// maxName is the longest name of a plugin, in bytes.
-const maxName = 64
 
 // entry decodes a plugin block; false where it has no name to report it under.
 func (r *reader) entry(block *hclsyntax.Block) (Entry, bool) {
@@ -53,34 +51,19 @@ func (r *reader) oneLabel(block *hclsyntax.Block, kind, example string) bool {
 	return false
 }
 
-// checkName returns why name is refused, or "". Names become names of files on
-// every system.
+// checkName returns why name is refused, or "".
 func checkName(name string) string {
-	const letters, others = "abcdefghijklmnopqrstuvwxyz", "0123456789_-"
-	switch {
-	case len(name) > maxName:
-		return "it is longer than 64 characters"
-	case name == "" || !strings.Contains(letters, name[:1]):
+	switch addr.CheckName(name) {
+	case addr.NameTooLong:
+		return fmt.Sprintf("it is longer than %d characters", addr.MaxName)
+	case addr.NameEmpty, addr.NameStart:
 		return "it must begin with a letter from a to z"
-	case strings.Trim(name, letters+others) != "":
+	case addr.NameLetters:
 		return "it may hold lower-case letters, digits, _ and - only"
-	case isReserved(name):
+	case addr.NameReserved:
 		return "Windows reserves it"
 	}
 	return ""
-}
-
-// isReserved reports whether Windows takes name for a device.
-func isReserved(name string) bool {
-	switch name {
-	case "con", "prn", "aux", "nul":
-		return true
-	}
-	number, device := strings.CutPrefix(name, "com")
-	if !device {
-		number, device = strings.CutPrefix(name, "lpt")
-	}
-	return device && len(number) == 1 && number[0] >= '0' && number[0] <= '9'
 }
 
 // required returns the text of an attribute that must be there.

@@ -80,7 +80,7 @@ func (n *normal) read() bool {
 // begin begins a block.
 func (n *normal) begin(kind, name string) bool {
 	switch {
-	case kind == "plugin" && checkName(name) == "" && n.endEntry():
+	case kind == "plugin" && addr.CheckName(name) == addr.NameFits && n.endEntry():
 		end := n.start
 		end.Column += len(`plugin ""`) + len(name)
 		end.Byte += len(`plugin ""`) + len(name)

@@ -7,6 +7,8 @@ import (
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/pluginlock/plugins/internal/filename"
 )
 
 // whiteout begins the names by which a layer deletes files of lower ones.
@@ -80,27 +82,10 @@ func checkComponent(entry, c string) error {
 		return exceeds(limitName, MaxComponentBytes, entry)
 	case strings.HasSuffix(c, ".") || strings.HasSuffix(c, " "):
 		return refuse(KindName, entry, "has a component that ends in a dot or a space, which Windows drops")
-	case reservedOnWindows(c):
+	case filename.IsDevice(c):
 		return refuse(KindName, entry, "has a component that is the name of a device on Windows")
 	}
 	return nil
-}
-
-// reservedOnWindows reports whether Windows takes a file name for a device; it
-// does so with any extension. See "Naming Files, Paths, and Namespaces" in
-// Microsoft's documentation.
-func reservedOnWindows(component string) bool {
-	base, _, _ := strings.Cut(component, ".")
-	base = strings.ToUpper(strings.TrimRight(base, " "))
-	switch base {
-	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
-		return true
-	}
-	port, ok := strings.CutPrefix(base, "COM")
-	if !ok {
-		port, ok = strings.CutPrefix(base, "LPT")
-	}
-	return ok && utf8.RuneCountInString(port) == 1 && strings.ContainsAny(port, "0123456789¹²³")
 }
 
 // foldKey maps names that some file system takes for the same to one key:

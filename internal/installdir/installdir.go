@@ -148,17 +148,9 @@ func describeLocal(ctx context.Context, p Plugin) (extract.Record, error) {
 	return extract.Record{Path: p.Executable, Digest: digest, Size: info.Size(), Executable: true}, err
 }
 
-// validName holds names to the letters that configurations allow, for they
-// become file names: one that was edited into installed.json too.
-func validName(name string) bool {
-	for i, r := range name {
-		letter := r >= 'a' && r <= 'z'
-		if !letter && (i == 0 || (r < '0' || r > '9') && r != '-' && r != '_') {
-			return false
-		}
-	}
-	return name != "" && len(name) <= 64
-}
+// validName holds names to the rule of configurations, for they become file
+// names: one that was edited into installed.json too.
+func validName(name string) bool { return addr.CheckName(name) == addr.NameFits }
 
 // binName is the file below bin/ for a plugin.
 func binName(name string, p addr.Platform) string {

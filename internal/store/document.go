@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pluginlock/plugins/addr"
+	"github.com/pluginlock/plugins/internal/filename"
 	"github.com/pluginlock/plugins/internal/image"
 )
 
@@ -73,26 +74,11 @@ func encodeSegment(segment string) string {
 	for i := range len(segment) {
 		c := segment[i]
 		plain := c == '.' || c == '-' || c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z'
-		if !plain || i == 0 && isDevice(segment) {
+		if !plain || i == 0 && filename.IsDevice(segment) {
 			fmt.Fprintf(&b, "%%%02X", c)
 			continue
 		}
 		b.WriteByte(c)
 	}
 	return b.String()
-}
-
-// isDevice reports whether Windows takes a name for a device, with whatever
-// extension.
-func isDevice(name string) bool {
-	base, _, _ := strings.Cut(name, ".")
-	switch base {
-	case "con", "prn", "aux", "nul":
-		return true
-	}
-	port, found := strings.CutPrefix(base, "com")
-	if !found {
-		port, found = strings.CutPrefix(base, "lpt")
-	}
-	return found && len(port) == 1 && port[0] >= '0' && port[0] <= '9'
 }
