@@ -51,7 +51,7 @@ func namespace() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 	if uid := os.Geteuid(); uid != 0 {
 		attr.Cloneflags |= syscall.CLONE_NEWUSER
-		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
+		attr.UidMappings = []syscall.SysProcIDMap{{HostID: uid, Size: 1}} // root inside, who may mount
 	}
 	return attr
 }
