@@ -54,8 +54,9 @@ func readMetadataFile(path string) ([]byte, error) {
 // ParseMetadata reads the text of a metadata file; filename is for messages.
 func ParseMetadata(src []byte, filename string) (Metadata, hcl.Diagnostics) {
 	src = bytes.TrimPrefix(src, []byte("\ufeff"))
-	if depth(src) > maxNesting {
-		return Metadata{}, hcl.Diagnostics{diagnose("File nested too deeply", fileRange(filename), "More than %d brackets are open at once.", maxNesting)}
+	if at := nesting.Find(src, filename, maxNesting); at != nil {
+		return Metadata{}, hcl.Diagnostics{diagnose("File nested too deeply", *at,
+			"%s opens more than %d brackets within each other, or has thousands of operators. Write values directly.", filename, maxNesting)}
 	}
 	file, diags := hclsyntax.ParseConfig(src, filename, hcl.InitialPos)
 	if diags.HasErrors() {
@@ -70,22 +71,9 @@ func ParseMetadata(src []byte, filename string) (Metadata, hcl.Diagnostics) {
 	return r.m, nil
 }
 
-// maxNesting bounds the brackets within brackets: the parser recurses.
+// maxNesting is how many brackets may be open within each other; metadata needs
+// two.
 const maxNesting = 100
-
-func depth(src []byte) int {
-	open, most := 0, 0
-	for _, c := range src {
-		switch c {
-		case '{', '[', '(':
-			open++
-			most = max(most, open)
-		case '}', ']', ')':
-			open--
-		}
-	}
-	return most
-}
 
 // metadataReader reads one file.
 type metadataReader struct {
