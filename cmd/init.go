@@ -152,6 +152,11 @@ func past(o plugins.Options) map[plugins.Action]string {
 	case len(o.Platforms) > 1:
 		words[installer.ActionInstall] = "stored"
 	}
+	if o.DryRun {
+		for _, action := range []plugins.Action{installer.ActionInstall, installer.ActionChange, installer.ActionRemove} {
+			words[action] = "would be " + words[action]
+		}
+	}
 	return words
 }
 
@@ -171,7 +176,7 @@ func summarize(counts map[plugins.Action]int, past map[plugins.Action]string, re
 	what := strings.Join(parts, ", ")
 	switch {
 	case o.DryRun:
-		what += "; nothing was changed (dry run)."
+		what += "; nothing was written (dry run)."
 	case result.LockChanged:
 		what += "; lock file written."
 	default:

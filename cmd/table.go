@@ -20,11 +20,15 @@ func (p *printer) table(t *table) {
 	if p.quiet || len(t.rows) == 1 {
 		return
 	}
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, row := range t.rows {
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 	_ = w.Flush()
+	for line := range strings.Lines(b.String()) {
+		fmt.Fprintln(p.out, strings.TrimRight(line, " \n"))
+	}
 }
 
 func orDash(s string) string {

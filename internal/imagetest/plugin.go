@@ -30,12 +30,13 @@ type Plugin struct {
 	Protocols []int    `json:"protocols,omitempty"`
 	Platforms []string `json:"platforms,omitempty"`
 
-	BuildID     string            `json:"build,omitempty"`      // another text here gives other executables that print the same
-	Native      bool              `json:"native,omitempty"`     // headers of real programs everywhere, see [Native]
-	Padding     int               `json:"padding,omitempty"`    // bytes of a file plugin/padding that do not compress
-	Executable  string            `json:"executable,omitempty"` // by default plugin/NAME, on Windows with .exe
-	Files       map[string][]File `json:"files,omitempty"`      // more files by platform; "*" stands for every platform
-	Source      string            `json:"source,omitempty"`     // the annotation dev.pluginlock.source
+	BuildID     string            `json:"build,omitempty"`       // another text here gives other executables that print the same
+	Native      bool              `json:"native,omitempty"`      // headers of real programs everywhere, see [Native]
+	Mislabelled map[string]string `json:"mislabelled,omitempty"` // platforms whose program is a native one of another platform
+	Padding     int               `json:"padding,omitempty"`     // bytes of a file plugin/padding that do not compress
+	Executable  string            `json:"executable,omitempty"`  // by default plugin/NAME, on Windows with .exe
+	Files       map[string][]File `json:"files,omitempty"`       // more files by platform; "*" stands for every platform
+	Source      string            `json:"source,omitempty"`      // the annotation dev.pluginlock.source
 	Annotations map[string]string `json:"annotations,omitempty"`
 	Omit        []string          `json:"omit,omitempty"` // annotations that manifests and index lack
 	Compression string            `json:"compression,omitempty"`
@@ -165,6 +166,9 @@ func (p Plugin) payload(platform, executable string) ([]File, error) {
 	more := slices.Concat(p.Files["*"], p.Files[platform])
 	if !slices.ContainsFunc(more, func(f File) bool { return f.header().Name == executable }) {
 		body, err := program(p.Name, p.Version, platform, p.BuildID, p.Native)
+		if other := p.Mislabelled[platform]; other != "" {
+			body, err = Native(other, Text(p.Name, p.Version, other))
+		}
 		if err != nil {
 			return nil, err
 		}

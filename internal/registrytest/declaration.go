@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
 	"github.com/pluginlock/plugins/internal/image"
 	"github.com/pluginlock/plugins/internal/imagetest"
 )
@@ -26,8 +28,11 @@ type Declaration struct {
 	Single   string             `json:"single,omitempty"`   // the plugin's manifest for this platform, without an index
 	Nested   bool               `json:"nested,omitempty"`   // the plugin's index inside another
 	Repeated []string           `json:"repeated,omitempty"` // the plugin's index with the entries of these platforms twice, of different builds
+	Strays   bool               `json:"strays,omitempty"`   // the plugin's index with entries that are no platforms: one without, one of another media type
 	Raw      *string            `json:"raw,omitempty"`      // a document of these very characters
 	RawType  string             `json:"raw_type,omitempty"` // its media type, by default an OCI manifest's
+
+	ConfigPlatforms map[string]string `json:"config_platforms,omitempty"` // by platform, what the plugin's config says instead; "" says nothing
 
 	Alias   string   `json:"alias,omitempty"`    // no image of its own: another tag of the same repository
 	Tags    []string `json:"tags,omitempty"`     // more tags for it
@@ -92,6 +97,12 @@ func (d Declaration) build() (*imagetest.Image, error) {
 		}
 		return imagetest.Raw(mediaType, []byte(*d.Raw)), nil
 	}
+	if d.ConfigPlatforms != nil {
+		d.Edit.Config = d.configPlatform
+	}
+	if d.Strays {
+		d.Edit.Index = addStrays
+	}
 	im, err := d.Make()
 	switch {
 	case err != nil:
@@ -109,6 +120,24 @@ func (d Declaration) build() (*imagetest.Image, error) {
 		return d.repeat(im)
 	}
 	return im, nil
+}
+
+func (d Declaration) configPlatform(platform string, config *ocispec.Image) {
+	said, ok := d.ConfigPlatforms[platform]
+	if !ok {
+		return
+	}
+	config.OS, said, _ = strings.Cut(said, "/")
+	config.Architecture, config.Variant, _ = strings.Cut(said, "/")
+}
+
+func addStrays(index *ocispec.Index) {
+	without := index.Manifests[0]
+	without.Platform = nil
+	other := index.Manifests[0]
+	other.MediaType = "application/example"
+	other.Platform = &ocispec.Platform{OS: "linux", Architecture: "riscv64"}
+	index.Manifests = append(index.Manifests, without, other)
 }
 
 // repeat lists im's manifests and, for some platforms, one of another build.
