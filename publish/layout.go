@@ -30,7 +30,7 @@ type LayoutError struct {
 }
 
 func (e *LayoutError) Error() string {
-	return fmt.Sprintf("%s is not a usable OCI image layout: %s", e.Dir, e.Reason)
+	return fmt.Sprintf("the directory %s is not a usable OCI image layout: %s", e.Dir, e.Reason)
 }
 
 // layout is an OCI image layout on disk, as of

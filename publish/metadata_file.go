@@ -15,6 +15,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/pluginlock/plugins/internal/nesting"
 )
 
 // MetadataFile is the name under which a directory holds its metadata.
