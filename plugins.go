@@ -113,8 +113,12 @@ func Init(ctx context.Context, o Options) (*Result, error) {
 		return r.result(nil), r.fail(err)
 	}
 	plan, err := r.plan(ctx)
-	if err != nil || plan.Empty() || o.DryRun {
+	switch {
+	case err != nil || o.DryRun:
 		return r.result(plan), r.fail(err)
+	case plan.Empty():
+		r.installer.Tidy(ctx, plan)
+		return r.result(plan), nil
 	}
 	return r.apply(ctx, plan)
 }

@@ -47,6 +47,14 @@ func (in *Installer) Apply(ctx context.Context, plan *Plan) (lockWritten bool, e
 	return lockWritten, err
 }
 
+// Tidy clears away what killed runs have left in the install directory, and
+// notes what of a restored copy had to be read. Nothing is lost where it fails.
+func (in *Installer) Tidy(ctx context.Context, plan *Plan) {
+	if plan.untidy {
+		_, _ = installdir.Apply(ctx, plan.project.InstallDir, plan.desired, installdir.Options{OnWait: in.waiting})
+	}
+}
+
 // fillStore brings everything that the plan needs into the store. What was there
 // when the plan was made is looked at again: prune may have run since.
 func (in *Installer) fillStore(ctx context.Context, plan *Plan) error {
@@ -122,7 +130,7 @@ func (p *Plan) compareInstalled(ctx context.Context) error {
 		return nil
 	}
 	found, err := installdir.Check(ctx, dir, p.desired)
-	p.actions, p.dirty = found.Actions, !found.Empty()
+	p.actions, p.dirty, p.untidy = found.Actions, !found.Empty(), found.Untidy
 	return err
 }
 

@@ -57,6 +57,7 @@ type Plan struct {
 	desired   installdir.Desired
 	actions   []installdir.Action
 	dirty     bool // the install directory has to be changed
+	untidy    bool // it is right, but could be left in better order
 }
 
 // Item is one plugin of a plan.
