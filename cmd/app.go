@@ -39,7 +39,7 @@ func (a *app) addFlags(root *cobra.Command, mounted bool) {
 	flags.StringArrayVar(&a.configFiles, "config", nil, "read required_plugins from this `file` of a host program instead of plugins.hcl (repeatable)")
 	flags.StringVar(&a.lockFile, "lock-file", "", "lock `file` (default: .plugins.lock.hcl in the project directory)")
 	flags.StringVar(&a.installDir, "install-dir", "", "install `directory` (default: .plugins in the project directory)")
-	flags.StringVar(&a.cacheDir, "cache-dir", "", "store of downloaded plugins (default: $PLUGINS_CACHE_DIR, else plugins in the user's cache directory)")
+	flags.StringVar(&a.cacheDir, "cache-dir", "", "cache `directory`: the store of downloaded plugins (default: $PLUGINS_CACHE_DIR, else plugins in the user's cache directory)")
 }
 
 // options returns the library's options from environment and flags.

@@ -38,7 +38,7 @@ request and writes nothing.`,
 	flags.BoolVar(&f.offline, "offline", false, "ask no registry; what is missing is an error")
 	flags.BoolVar(&f.upgrade, "upgrade", false, "select the newest versions that the configuration admits")
 	flags.StringArrayVar(&f.platforms, "platform", nil, "install for `os/arch` instead of this system (repeatable: several only fill the store)")
-	flags.StringVar(&f.linkMode, "link-mode", "", "how the install directory refers to the store: symlink or copy (default: symlink)")
+	flags.StringVar(&f.linkMode, "link-mode", "", "link `mode`, how the install directory refers to the store: symlink or copy (default: symlink)")
 	flags.StringArrayVar(&f.overrides, "override", nil, "use the local program of `NAME=PATH` for this run (repeatable)")
 	exclusive(c, "locked", "upgrade")
 	exclusive(c, "locked", "override")
