@@ -259,21 +259,9 @@ func (r *run) open() error {
 }
 
 func (r *run) getterOptions() getter.Options {
-	o := &r.options
-	settings := getter.Settings{Allow: o.Settings.Allow}
-	for _, registry := range o.Settings.Registries {
-		settings.Registries = append(settings.Registries, getter.Registry(registry))
-	}
-	return getter.Options{
-		Settings:    settings,
-		Transport:   o.Transport,
-		Proxy:       o.Proxy,
-		Credentials: o.Credentials,
-		UserAgent:   "plugins/" + Version(),
-		Logger:      o.Logger,
-		Notify:      r.notice,
-		PartialDir:  r.store.PartialDir(),
-	}
+	o := r.options.Registries(r.notice)
+	o.PartialDir = r.store.PartialDir()
+	return o
 }
 
 func (r *run) plan(ctx context.Context) (*installer.Plan, error) {

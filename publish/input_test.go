@@ -172,7 +172,7 @@ func TestMetadataFile(t *testing.T) {
 		"name = \"aws\"\n":                          "",
 		"\ufeffname = \"aws\"\r\n":                  "",
 		"protocols = [5, 6]\n":                      "",
-		"nmae = \"aws\"\n":                          "1:1 Unknown attribute",
+		"naem = \"aws\"\n":                          "1:1 Unknown attribute",
 		"name = aws\n":                              "1:8 Value is not a literal",
 		"name = \"${x}\"\n":                         "1:8 Value is not a literal",
 		"name = 5\n":                                "1:8 Value of the wrong type",
@@ -216,7 +216,7 @@ func TestMetadataFile(t *testing.T) {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
-	for word, want := range map[string]string{"license": "licenses", "title": "name", "protocol": "protocols", "publish-to": "publish_to", "descripton": "description"} {
+	for word, want := range map[string]string{"license": "licenses", "title": "name", "protocol": "protocols", "publish-to": "publish_to", "desciption": "description"} {
 		if got := didYouMean(word); !strings.Contains(got, `"`+want+`"`) {
 			t.Errorf("%s: %s", word, got)
 		}

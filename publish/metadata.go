@@ -15,7 +15,7 @@ import (
 	"github.com/pluginlock/plugins/internal/image"
 )
 
-// VersionFromGit, as version or as revision, stands for what git knows about
+// VersionFromGit stands, as version or as revision, for what git knows about
 // the commit that is checked out: its one version tag, or its id.
 const VersionFromGit = "git"
 

@@ -41,11 +41,12 @@ func ParseReference(s string) (Reference, error) {
 	if !hasAfter {
 		return r, nil
 	}
-	if strings.HasPrefix(after, "sha256:") || strings.HasPrefix(after, "sha512:") {
+	switch {
+	case strings.HasPrefix(after, "sha256:"), strings.HasPrefix(after, "sha512:"):
 		r.Digest, err = addr.ParseDigest(after)
-	} else if hasTag {
+	case hasTag:
 		err = fmt.Errorf("%q has both a tag and a version constraint", text.Clip(s))
-	} else {
+	default:
 		r.Constraint, err = addr.ParseConstraint(after)
 	}
 	if err != nil {
