@@ -62,8 +62,10 @@ var chapters = []chapter{
 		func(t *testing.T) []example { return played(t, archiveScenes) }},
 	{"Store and install directory", "About files on this machine.",
 		func(t *testing.T) []example { return played(t, diskScenes) }},
+	{"Publishing", "About what `plugins package`, `plugins push` and `plugins tag` were given.",
+		func(t *testing.T) []example { return played(t, publishScenes) }},
 	{"Command line", "Mistakes on the command line have no heading; the exit code is 2.",
-		func(t *testing.T) []example { return usageExamples(t) }},
+		usageExamples},
 }
 
 // TestMessages writes the reference of messages and compares it with the one in

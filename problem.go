@@ -135,8 +135,17 @@ func (p *Problem) cause() string {
 	if p.Plugin != "" {
 		return cause
 	}
-	first, size := utf8.DecodeRuneInString(cause)
-	return string(unicode.ToUpper(first)) + cause[size:]
+	return capitalised(cause)
+}
+
+// capitalised makes a sentence of a text, unless it begins with a name.
+func capitalised(s string) string {
+	word, _, _ := strings.Cut(s, " ")
+	if strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		return s
+	}
+	first, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[size:]
 }
 
 // withoutSource takes the source off an error's text, since the sentence has

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strings"
 
 	"github.com/pluginlock/plugins/getter"
 	"github.com/pluginlock/plugins/installer"
@@ -12,6 +13,7 @@ import (
 	"github.com/pluginlock/plugins/internal/image"
 	"github.com/pluginlock/plugins/internal/installdir"
 	"github.com/pluginlock/plugins/internal/store"
+	"github.com/pluginlock/plugins/publish"
 )
 
 // summary gives the short, fixed heading under which an error is shown and
@@ -33,6 +35,15 @@ var summaries = []struct {
 	{"Interrupted", is(context.Canceled)},
 	{"Timed out", is(context.DeadlineExceeded)},
 	{"Lock file not up to date", as[*installer.DifferenceError]},
+	{"Not fit to be packaged", as[*publish.Problem]},
+	{"Nothing to package", is(publish.ErrNoInput)},
+	{"Version published already", as[*publish.TagExistsError]},
+	{"Tag changed meanwhile", as[*publish.TagChangedError]},
+	{"Image and version differ", as[*publish.MismatchError]},
+	{"Not a plugin image", as[*publish.NotPluginError]},
+	{"Layout unusable", as[*publish.LayoutError]},
+	{"Images cannot be joined", as[*publish.PlatformConflictError]},
+	{"Images cannot be joined", as[*publish.AnnotationConflictError]},
 	{"Plugin not verified", as[*NotVerifiedError]},
 	{"Plugin not required", as[*UnknownPluginError]},
 	{"Plugin not installed", as[*NotInstalledError]},
@@ -128,12 +139,28 @@ func (r *run) hints(err error) [][]string {
 		return [][]string{{"plugins", "list"}}
 	case errors.Is(err, getter.ErrNotAllowed):
 		return [][]string{{"plugins", "env"}}
+	case loginHost(err) != "":
+		return [][]string{{"plugins", "login", loginHost(err), "--username", "NAME", "--password-stdin"}}
 	case as[*store.ReadOnlyError](err), errors.Is(err, store.ErrNoDirectory):
 		return [][]string{{"plugins", "init", "--cache-dir", "DIRECTORY"}}
 	case as[*installdir.SymlinkError](err):
 		return [][]string{{"plugins", "init", "--link-mode", "copy"}}
 	}
 	return nil
+}
+
+// loginHost is the registry, or mirror, that wants other credentials than it
+// was shown; "" where that is not what is wrong.
+func loginHost(err error) string {
+	var refused *getter.Error
+	if !errors.As(err, &refused) || !errors.Is(err, getter.ErrUnauthorized) && !errors.Is(err, getter.ErrForbidden) {
+		return ""
+	}
+	if refused.Mirror != "" {
+		host, _, _ := strings.Cut(refused.Mirror, "/")
+		return host
+	}
+	return refused.Source.Host()
 }
 
 // lead introduces the commands of hints.
@@ -147,6 +174,8 @@ func lead(err error) string {
 		return "To see which plugins there are"
 	case errors.Is(err, getter.ErrNotAllowed):
 		return "To see where these settings are"
+	case loginHost(err) != "":
+		return "To log in, with the password or a token on standard input"
 	case as[*installer.DifferenceError](err):
 		return "To bring it up to date"
 	case as[*installer.RepublishedError](err):
