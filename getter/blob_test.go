@@ -468,3 +468,24 @@ func TestSizes(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// A partial file has one owner, until that gives it back.
+func TestPartialFileHasOneOwner(t *testing.T) {
+	dir, want := t.TempDir(), blobRef{addr.DigestOf(nil), 1}
+	first, ok := claimPartial(dir, want)
+	if !ok {
+		t.Fatal("nobody can have it")
+	}
+	if _, ok := claimPartial(dir, want); ok {
+		t.Fatal("two have it")
+	}
+	first.keep()
+	second, ok := claimPartial(dir, want)
+	if !ok {
+		t.Fatal("it was given back and nobody can have it")
+	}
+	second.remove()
+	if left := files(t, dir); len(left) != 0 {
+		t.Errorf("left over: %q", left)
+	}
+}

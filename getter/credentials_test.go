@@ -509,3 +509,14 @@ func FuzzDockerConfig(f *testing.F) {
 		}
 	})
 }
+
+// Of several spellings of one registry the plainest is the one that today's
+// tools write; the others are what older ones left.
+func TestPlainestSpellingWins(t *testing.T) {
+	const host = "registry.example.com:5000"
+	for _, keys := range [][]string{{host, "http://" + host}, {"https://" + host + "/v2/", host}, {host + "/", "https://" + host, host}} {
+		if got, _ := bestKey(keys, Place{host, "a"}); got != host {
+			t.Errorf("%q: got %q", keys, got)
+		}
+	}
+}

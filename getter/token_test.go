@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -268,5 +271,35 @@ func TestPullOnly(t *testing.T) {
 	}
 	if !slices.Equal([]string{pullOnly("x")}, []string{"x"}) {
 		t.Error("a scope of another kind was changed")
+	}
+}
+
+// A challenge costs a request and no connection.
+func TestChallengeKeepsTheConnection(t *testing.T) {
+	g := prepareRegistry(t)
+	g.addImage("plugins/aws", "1.0.0")
+	g.Server = httptest.NewUnstartedServer(g)
+	var opened atomic.Int32
+	g.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	g.Start()
+	t.Cleanup(g.Close)
+	g.script = func(w http.ResponseWriter, r *http.Request, _ int) bool {
+		if _, _, ok := r.BasicAuth(); ok {
+			return false
+		}
+		w.Header().Set("WWW-Authenticate", "Basic")
+		refuse(w, 401, "UNAUTHORIZED", strings.Repeat("words ", 1000))
+		return true
+	}
+	c := newRig(t, Options{Credentials: StaticCredential(g.host(), Credential{Username: "ci", Password: "s3cr3t-pw"})})
+	if _, err := c.repository(t, g.source("plugins/aws")).Document(context.Background(), "1.0.0"); err != nil {
+		t.Fatal(err)
+	}
+	if got := opened.Load(); got != 1 {
+		t.Errorf("%d connections for a challenge and its answer", got)
 	}
 }
