@@ -12,11 +12,17 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/json"
+
+	"github.com/pluginlock/plugins/internal/nesting"
 )
 
 // MaxFileSize is the size in bytes from which a file is refused; hand-written
 // configuration stays a thousand times below it.
 const MaxFileSize = 1 << 20
+
+// maxDepth is how many brackets may be open within each other. We need five;
+// the rest is for the other blocks of a host's file.
+const maxDepth = 500
 
 // source is one file as far as it could be read.
 type source struct {
@@ -116,8 +122,12 @@ func checkText(text []byte, name string) *hcl.Diagnostic {
 	if !utf8.Valid(text) {
 		return notUTF8(text, name)
 	}
-	if tooDeep(text, name) {
-		return problem("File nested too deeply", fileRange(name),
+	find := nesting.Find
+	if isJSON(name) {
+		find = nesting.FindJSON
+	}
+	if at := find(text, name, maxDepth); at != nil {
+		return problem("File nested too deeply", *at,
 			"%s opens more than %d brackets within each other, or has thousands of operators. Write values directly.", name, maxDepth)
 	}
 	return nil

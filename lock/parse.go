@@ -7,8 +7,13 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/pluginlock/plugins/internal/nesting"
 	"github.com/pluginlock/plugins/internal/text"
 )
+
+// maxNesting is how many brackets may be open within each other; a lock file
+// needs three.
+const maxNesting = 100
 
 // Parse reads a lock file. The file name is only used in diagnostics.
 //
@@ -32,12 +37,13 @@ func parseAny(src []byte, filename string) (*File, hcl.Diagnostics) {
 	if hunks := findHunks(lines); len(hunks) > 0 {
 		return nil, hcl.Diagnostics{conflictDiagnostic(lines, hunks, filename)}
 	}
-	if d := checkNesting(src, filename); d != nil {
-		return nil, hcl.Diagnostics{d}
+	r := &reader{src: src, filename: filename}
+	if at := nesting.Find(src, filename, maxNesting); at != nil {
+		r.refuse(*at, "Not a lock file", "This is nested deeper than anything in a lock file. %s", restoreFile)
+		return nil, r.diags
 	}
 	parsed, diags := hclsyntax.ParseConfig(src, filename, hcl.InitialPos)
 	body := parsed.Body.(*hclsyntax.Body) // what hclsyntax documents
-	r := &reader{src: src, filename: filename}
 	if d := r.newerFormat(body); d != nil {
 		return nil, hcl.Diagnostics{d}
 	}
