@@ -390,3 +390,13 @@ func TestPackageRatio(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 }
+
+func TestPackageExcludesByRule(t *testing.T) {
+	dir := write(t, t.TempDir(), map[string]string{
+		"linux/amd64/aws*": native(t, "linux/amd64"), "linux/amd64/.git/config": "secret", "linux/amd64/sub/.git": "gitdir: elsewhere",
+		"linux/amd64/.DS_Store": "", "common/.git/HEAD": "", "linux/.DS_Store": "", ".git/HEAD": "", "linux/amd64/.gitignore": "*"})
+	r := packed1(t, PackageOptions{Dir: dir})
+	if r.Platforms[0].Files != 2 || len(r.Platforms) != 1 {
+		t.Errorf("%+v, want aws and .gitignore", r.Platforms)
+	}
+}

@@ -228,3 +228,21 @@ func TestPushMovingTagBehindItsVersion(t *testing.T) {
 		t.Errorf("latest names %s, %v", got, err)
 	}
 }
+
+// TestPushMovingTagsThatAreNotThere are not made for an old version either.
+func TestPushMovingTagsThatAreNotThere(t *testing.T) {
+	r := registrytest.New(t, registrytest.Options{})
+	o := options(t, r, versioned(t, "1.5.0", "linux/amd64", "").Layout)
+	o.Tag = "1.5.0"
+	pushed(t, o)
+	o = options(t, r, versioned(t, "1.4.2", "linux/amd64", "").Layout)
+	o.MovingTags = true
+	if got := pushed(t, o).Moving; !got[0].Moved || got[1].Moved || got[2].Moved {
+		t.Errorf("moving tags: %+v", got)
+	}
+	for _, tag := range []string{"1", "latest"} {
+		if _, err := r.Resolve(repository, tag); err == nil {
+			t.Errorf("%s was made", tag)
+		}
+	}
+}

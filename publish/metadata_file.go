@@ -11,12 +11,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agext/levenshtein"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/pluginlock/plugins/internal/nesting"
+	"github.com/pluginlock/plugins/internal/text"
 )
 
 // MetadataFile is the name under which a directory holds its metadata.
@@ -132,12 +132,7 @@ func didYouMean(word string) string {
 	case "title":
 		return suggestion(attrName)
 	}
-	best, distance := "", min(3, len(word))
-	for _, name := range attributeNames() {
-		if d := levenshtein.Distance(word, name, nil); d < distance {
-			best, distance = name, d
-		}
-	}
+	best := text.Nearest(word, attributeNames())
 	if best == "" {
 		return " It has " + strings.Join(attributeNames(), ", ") + "."
 	}
