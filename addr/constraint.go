@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/pluginlock/plugins/internal/text"
 )
 
 // maxConstraint bounds, in characters, the text that is looked at; a hundred
@@ -27,9 +29,9 @@ type ConstraintError struct {
 
 // Error names the text, the term in it, the reason and the suggestions.
 func (e *ConstraintError) Error() string {
-	subject := quote(e.Input)
+	subject := text.Quote(e.Input)
 	if e.Term != "" && e.Term != strings.Trim(e.Input, blanks) {
-		subject += ": " + quote(e.Term)
+		subject += ": " + text.Quote(e.Term)
 	}
 	message := fmt.Sprintf("version constraint %s %s", subject, e.Reason)
 	if len(e.Suggestions) == 0 {
@@ -37,7 +39,7 @@ func (e *ConstraintError) Error() string {
 	}
 	quoted := make([]string, len(e.Suggestions))
 	for i, s := range e.Suggestions {
-		quoted[i] = quote(s)
+		quoted[i] = text.Quote(s)
 	}
 	return message + "; write " + strings.Join(quoted, " or ")
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash"
 	"strings"
+
+	"github.com/pluginlock/plugins/internal/text"
 )
 
 // digestPrefix names the one algorithm that is accepted. The specification
@@ -23,15 +25,15 @@ func ParseDigest(s string) (Digest, error) {
 	algorithm, digits, found := strings.Cut(s, ":")
 	switch {
 	case !found:
-		return "", fmt.Errorf("%s is not a digest: it needs the form sha256:<64 hexadecimal digits>", quote(s))
+		return "", fmt.Errorf("%s is not a digest: it needs the form sha256:<64 hexadecimal digits>", text.Quote(s))
 	case algorithm+":" != digestPrefix:
-		return "", fmt.Errorf("digest algorithm %s is not supported: only sha256 is", quote(algorithm))
+		return "", fmt.Errorf("digest algorithm %s is not supported: only sha256 is", text.Quote(algorithm))
 	case len(digits) != sha256.Size*2:
-		return "", fmt.Errorf("%s is not a digest: sha256 has 64 hexadecimal digits, this has %d", quote(s), len(digits))
+		return "", fmt.Errorf("%s is not a digest: sha256 has 64 hexadecimal digits, this has %d", text.Quote(s), len(digits))
 	}
 	for _, r := range digits {
 		if notHex(r) {
-			return "", fmt.Errorf("%s is not a digest: %s is not a lower-case hexadecimal digit", quote(s), quote(string(r)))
+			return "", fmt.Errorf("%s is not a digest: %s is not a lower-case hexadecimal digit", text.Quote(s), text.Quote(string(r)))
 		}
 	}
 	return Digest(s), nil

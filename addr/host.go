@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/pluginlock/plugins/internal/text"
 )
 
 // This file reads the host[:port] of a source by hand: a URL parser accepts far
@@ -62,7 +64,7 @@ func parseIPv6(s string) (host, reason string) {
 	inner, closed := strings.CutSuffix(s[1:], "]")
 	address, err := netip.ParseAddr(inner)
 	if !closed || err != nil || !address.Is6() || address.Zone() != "" {
-		return "", fmt.Sprintf("has a host, %s, that is not an IPv6 address in brackets", quote(s))
+		return "", fmt.Sprintf("has a host, %s, that is not an IPv6 address in brackets", text.Quote(s))
 	}
 	return "[" + address.String() + "]", ""
 }
@@ -81,12 +83,12 @@ func checkName(name string) string {
 	labels := strings.Split(name, ".")
 	for _, label := range labels {
 		if !validLabel(label) {
-			return fmt.Sprintf("has a host, %s, that is not a host name", quote(name))
+			return fmt.Sprintf("has a host, %s, that is not a host name", text.Quote(name))
 		}
 	}
 	if digits(labels[len(labels)-1]) {
 		if _, err := netip.ParseAddr(name); err != nil {
-			return fmt.Sprintf("has a host, %s, that is not an IPv4 address: four numbers to 255 without leading zeros", quote(name))
+			return fmt.Sprintf("has a host, %s, that is not an IPv4 address: four numbers to 255 without leading zeros", text.Quote(name))
 		}
 	}
 	return ""
@@ -110,7 +112,7 @@ func checkPort(port string) string {
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || n == 0 || port != strconv.FormatUint(n, 10) {
-		return fmt.Sprintf("has the port %s; a port is a number from 1 to 65535 without leading zeros", quote(port))
+		return fmt.Sprintf("has the port %s; a port is a number from 1 to 65535 without leading zeros", text.Quote(port))
 	}
 	return ""
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agext/levenshtein"
+	"github.com/pluginlock/plugins/internal/text"
 )
 
 // Platform is an operating system, a processor architecture and, for some
@@ -49,19 +49,19 @@ func variantsOf(arch string) []string {
 func ParsePlatform(s string) (Platform, error) {
 	parts := strings.Split(s, "/")
 	if len(parts) < 2 || len(parts) > 3 {
-		return Platform{}, fmt.Errorf("%s is not a platform: it needs the form os/arch or os/arch/variant, such as linux/amd64", quote(s))
+		return Platform{}, fmt.Errorf("%s is not a platform: it needs the form os/arch or os/arch/variant, such as linux/amd64", text.Quote(s))
 	}
 	p := Platform{OS: parts[0], Arch: parts[1]}
 	if reason := unknown("operating system", p.OS, operatingSystems); reason != "" {
-		return Platform{}, fmt.Errorf("%s is not a platform: %s", quote(s), reason)
+		return Platform{}, fmt.Errorf("%s is not a platform: %s", text.Quote(s), reason)
 	}
 	if reason := unknown("architecture", p.Arch, architectures); reason != "" {
-		return Platform{}, fmt.Errorf("%s is not a platform: %s", quote(s), reason)
+		return Platform{}, fmt.Errorf("%s is not a platform: %s", text.Quote(s), reason)
 	}
 	if len(parts) == 3 {
 		p.Variant = parts[2]
 		if reason := wrongVariant(p); reason != "" {
-			return Platform{}, fmt.Errorf("%s is not a platform: %s", quote(s), reason)
+			return Platform{}, fmt.Errorf("%s is not a platform: %s", text.Quote(s), reason)
 		}
 	}
 	return p.Normalize(), nil
@@ -135,7 +135,7 @@ func unknown(what, name string, names []string) string {
 	if slices.Contains(names, name) {
 		return ""
 	}
-	reason := fmt.Sprintf("%s %s is not known", what, quote(name))
+	reason := fmt.Sprintf("%s %s is not known", what, text.Quote(name))
 	if nearest := nearest(name, names); nearest != "" {
 		reason += fmt.Sprintf("; did you mean %q?", nearest)
 	}
@@ -149,16 +149,7 @@ func nearest(name string, names []string) string {
 	if alias := elsewhere(name); slices.Contains(names, alias) {
 		return alias
 	}
-	if len(name) > 11 { // "dragonfly" and two letters more
-		return ""
-	}
-	best, distance := "", 3
-	for _, candidate := range names {
-		if d := levenshtein.Distance(name, candidate, nil); d < distance {
-			best, distance = candidate, d
-		}
-	}
-	return best
+	return text.Nearest(name, names)
 }
 
 // elsewhere returns the name here of what other systems call otherwise, or "".
@@ -183,7 +174,7 @@ func wrongVariant(p Platform) string {
 	case slices.Contains(variants, p.Variant):
 		return ""
 	case len(variants) == 0:
-		return fmt.Sprintf("architecture %s has no variants, but %s is given", p.Arch, quote(p.Variant))
+		return fmt.Sprintf("architecture %s has no variants, but %s is given", p.Arch, text.Quote(p.Variant))
 	}
-	return fmt.Sprintf("variant %s is not known; %s has %s", quote(p.Variant), p.Arch, strings.Join(variants, ", "))
+	return fmt.Sprintf("variant %s is not known; %s has %s", text.Quote(p.Variant), p.Arch, strings.Join(variants, ", "))
 }

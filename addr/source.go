@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	"github.com/pluginlock/plugins/internal/text"
 )
 
 // maxSource is the most characters that a source may have, host included; it
@@ -27,9 +29,9 @@ type SourceError struct {
 
 // Error names the text, the reason and the suggestion.
 func (e *SourceError) Error() string {
-	message := fmt.Sprintf("source %s %s", quote(e.Input), e.Reason)
+	message := fmt.Sprintf("source %s %s", text.Quote(e.Input), e.Reason)
 	if e.Suggestion != "" {
-		message += "; write " + quote(e.Suggestion)
+		message += "; write " + text.Quote(e.Suggestion)
 	}
 	return message
 }

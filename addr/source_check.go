@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/pluginlock/plugins/internal/text"
 )
 
 // This file refuses what is wrong with the text of a source as a whole, before
@@ -37,7 +39,7 @@ func checkText(s string) string {
 // a source may not.
 func checkExtras(s string) string {
 	if scheme, _ := cutScheme(s); scheme != "" {
-		return "has a scheme, " + quote(scheme) + "; a source begins with the host"
+		return "has a scheme, " + text.Quote(scheme) + "; a source begins with the host"
 	}
 	rest, suffix := cutSuffix(s)
 	query := strings.IndexAny(rest, "?#")
@@ -56,9 +58,9 @@ func checkExtras(s string) string {
 	case isDigest(suffix):
 		return "names a digest; the lock file pins digests"
 	case suffix != "":
-		return "names the version " + quote(suffix) + "; which versions are accepted is said by the version constraint"
+		return "names the version " + text.Quote(suffix) + "; which versions are accepted is said by the version constraint"
 	case strings.LastIndexByte(rest, ':') > strings.LastIndexByte(rest, '/') && slash >= 0:
-		return "names the tag " + quote(rest[strings.LastIndexByte(rest, ':')+1:]) + "; which versions are accepted is said by the version constraint"
+		return "names the tag " + text.Quote(rest[strings.LastIndexByte(rest, ':')+1:]) + "; which versions are accepted is said by the version constraint"
 	}
 	return ""
 }

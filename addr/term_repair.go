@@ -4,36 +4,38 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/pluginlock/plugins/internal/text"
 )
 
 // This file explains terms that other tools understand, or that are nearly
 // right, and finds the term that was meant.
 
 // misspelt returns what is wrong with a term before its version is read.
-func misspelt(whole, sign, text string, known bool) *problem {
+func misspelt(whole, sign, version string, known bool) *problem {
 	switch {
 	case whole == "":
 		return &problem{reason: "has an empty term; there is a comma too many, or a term is missing"}
 	case strings.Contains(whole, "||"):
 		return &problem{reason: `has alternatives; only "and" can be said, by a comma`}
 	case !known:
-		return &problem{fmt.Sprintf("has the unknown operator %s; known are =, !=, >, >=, <, <= and ~>", quote(sign)), valid(repairOperator(sign, text))}
-	case text == "":
+		return &problem{fmt.Sprintf("has the unknown operator %s; known are =, !=, >, >=, <, <= and ~>", text.Quote(sign)), valid(repairOperator(sign, version))}
+	case version == "":
 		return &problem{reason: "has no version after its operator"}
-	case strings.ContainsAny(text, blanks):
+	case strings.ContainsAny(version, blanks):
 		return &problem{"has a blank inside a version; terms are separated by commas", valid(insertCommas(whole))}
-	case text[0] == 'v' || text[0] == 'V':
-		if len(text) > 1 && text[1] >= '0' && text[1] <= '9' {
-			return &problem{"has a v before the version; tags may have one, constraints are written without", valid(sign + " " + text[1:])}
+	case version[0] == 'v' || version[0] == 'V':
+		if len(version) > 1 && version[1] >= '0' && version[1] <= '9' {
+			return &problem{"has a v before the version; tags may have one, constraints are written without", valid(sign + " " + version[1:])}
 		}
 	}
-	if head, build, found := strings.Cut(text, "_"); found && !strings.Contains(text, "+") {
+	if head, build, found := strings.Cut(version, "_"); found && !strings.Contains(version, "+") {
 		return &problem{"writes build metadata as a tag does; a version has a plus sign", valid(sign + " " + head + "+" + build)}
 	}
-	if text == "latest" {
+	if version == "latest" {
 		return &problem{"is a tag that moves, not a version", valid(repairWildcard(sign, ""))}
 	}
-	if numbers, isWildcard := wildcard(text); isWildcard {
+	if numbers, isWildcard := wildcard(version); isWildcard {
 		return &problem{"has a wildcard; ranges are written with ~> or >=", valid(repairWildcard(sign, numbers))}
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/mod/semver"
+
+	"github.com/pluginlock/plugins/internal/text"
 )
 
 // maxTag is the longest tag that a registry takes, in characters (OCI
@@ -29,7 +31,7 @@ type Version struct {
 func ParseVersion(s string) (Version, error) {
 	v, reason := parseVersion(s)
 	if reason != "" {
-		return Version{}, fmt.Errorf("version %s %s", quote(s), reason)
+		return Version{}, fmt.Errorf("version %s %s", text.Quote(s), reason)
 	}
 	return v, nil
 }
@@ -198,13 +200,13 @@ func parseNumbers(s string) (numbers [3]uint64, count int, reason string) {
 		case field == "":
 			return numbers, 0, "has an empty number"
 		case !digits(field):
-			return numbers, 0, fmt.Sprintf("has %s where a number must be", quote(field))
+			return numbers, 0, fmt.Sprintf("has %s where a number must be", text.Quote(field))
 		case len(field) > 1 && field[0] == '0':
-			return numbers, 0, fmt.Sprintf("has the number %s with a leading zero", quote(field))
+			return numbers, 0, fmt.Sprintf("has the number %s with a leading zero", text.Quote(field))
 		}
 		n, err := strconv.ParseUint(field, 10, 64)
 		if err != nil {
-			return numbers, 0, fmt.Sprintf("has the number %s, which is too large", quote(field))
+			return numbers, 0, fmt.Sprintf("has the number %s, which is too large", text.Quote(field))
 		}
 		numbers[count] = n
 		count++
@@ -222,11 +224,11 @@ func checkIdentifiers(s, what string, numeric bool) string {
 		}
 		for _, r := range id {
 			if !alphanumeric(r) && r != '-' {
-				return fmt.Sprintf("has %s in its %s; only letters, digits, hyphens and dots may be there", quote(string(r)), what)
+				return fmt.Sprintf("has %s in its %s; only letters, digits, hyphens and dots may be there", text.Quote(string(r)), what)
 			}
 		}
 		if numeric && len(id) > 1 && id[0] == '0' && digits(id) {
-			return fmt.Sprintf("has the number %s with a leading zero in its %s", quote(id), what)
+			return fmt.Sprintf("has the number %s with a leading zero in its %s", text.Quote(id), what)
 		}
 	}
 	return ""

@@ -20,6 +20,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/pluginlock/plugins/addr"
+	"github.com/pluginlock/plugins/internal/text"
 )
 
 // Options say what [Load] reads.
@@ -149,7 +150,7 @@ func (l *loader) mergeEntries() {
 		if missing := uncovered(e.Executable, l.config.Platforms); len(e.Platforms) == 0 && len(missing) > 0 {
 			l.diags = append(l.diags, problem("Executable missing for a platform", e.executableRange,
 				"The executable of plugin %s has no path for %s, which the platforms of the plugins block ask for. "+
-					"Add a path, or give the plugin platforms of its own.", quote(e.Name), names(missing)))
+					"Add a path, or give the plugin platforms of its own.", text.Quote(e.Name), names(missing)))
 		}
 		l.config.Requirements = append(l.config.Requirements, e.Requirement)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/pluginlock/plugins/addr"
+	"github.com/pluginlock/plugins/internal/text"
 )
 
 // The block types of a project's files.
@@ -145,7 +146,7 @@ func merge(entries []entry) ([]entry, hcl.Diagnostics) {
 		if differs := differences(first.Requirement, e.Requirement); len(differs) > 0 {
 			diags = append(diags, problem("Plugin required twice", e.Range,
 				"Plugin %s is required at %s already, with other values of %s. Delete one of the two, or give one another name.",
-				quote(e.Name), first.Range, list(differs)))
+				text.Quote(e.Name), first.Range, list(differs)))
 		}
 	}
 	return merged, diags
@@ -227,7 +228,7 @@ func (d *decoder) platform(expr hcl.Expression, what string, first map[addr.Plat
 func (d *decoder) uniquePlatform(written string, rng hcl.Range, first map[addr.Platform]hcl.Range) (addr.Platform, bool) {
 	p, err := addr.ParsePlatform(written)
 	if err != nil {
-		d.refuseWith(&RequirementError{Summary: "Invalid platform", Detail: sentence(err), Err: err}, rng)
+		d.refuseWith(&RequirementError{Summary: "Invalid platform", Detail: text.Sentence(err), Err: err}, rng)
 		return p, false
 	}
 	if before, again := first[p]; again {

@@ -6,10 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agext/levenshtein"
 	"github.com/hashicorp/hcl/v2"
-
-	"github.com/pluginlock/plugins/internal/text"
 )
 
 // problem makes an error that points at rng.
@@ -54,31 +51,12 @@ func compareRanges(a, b hcl.Range) int {
 		cmp.Compare(a.Start.Byte, b.Start.Byte), cmp.Compare(a.End.Byte, b.End.Byte))
 }
 
-// nearestName returns the name of known that given is most likely a slip for,
-// or "". Two edits turn one name into another, such as two swapped letters; in
-// a name of three letters that would be another name.
-func nearestName(given string, known []string) string {
-	best, distance := "", min(3, len(given))
-	for _, name := range known {
-		if d := levenshtein.Distance(strings.ToLower(given), name, nil); d < distance {
-			best, distance = name, d
-		}
-	}
-	return best
-}
-
 // didYouMean is a sentence for the end of a message, or "".
 func didYouMean(suggestion string) string {
 	if suggestion == "" {
 		return ""
 	}
 	return fmt.Sprintf(" Did you mean %q?", suggestion)
-}
-
-// quote shows foreign text: escaped once, cut where it is too long, and unable
-// to end the quotation itself.
-func quote(s string) string {
-	return `"` + strings.ReplaceAll(text.Clip(s), `"`, `\"`) + `"`
 }
 
 // list joins names as prose does: "a", "a and b", "a, b and c".

@@ -26,7 +26,7 @@ const (
 func (d *decoder) entry(attr *hcl.Attribute) entry {
 	e := entry{Requirement: Requirement{Name: attr.Name, Range: attr.NameRange}}
 	d.refuseWith(checkName(attr.Name), attr.NameRange)
-	what := fmt.Sprintf("requirement of plugin %s", quote(attr.Name))
+	what := fmt.Sprintf("requirement of plugin %s", text.Quote(attr.Name))
 	value, is := d.literal(attr.Expr, what)
 	switch is {
 	case "an object":
@@ -55,7 +55,7 @@ func objectFor(name, written string, native bool) string {
 	if native {
 		return fmt.Sprintf("  %s = {\n    source  = %q\n    version = %q\n  }", text.Clip(name), source, version)
 	}
-	return fmt.Sprintf("  %s: {\n    \"source\": %q,\n    \"version\": %q\n  }", quote(name), source, version)
+	return fmt.Sprintf("  %s: {\n    \"source\": %q,\n    \"version\": %q\n  }", text.Quote(name), source, version)
 }
 
 // object reads the attributes of one required plugin.
@@ -65,7 +65,7 @@ func (d *decoder) object(e *entry, pairs []pair, native bool) {
 		given[p.key] = true
 	}
 	for _, p := range pairs {
-		what := fmt.Sprintf("%s of plugin %s", text.Clip(p.key), quote(e.Name))
+		what := fmt.Sprintf("%s of plugin %s", text.Clip(p.key), text.Quote(e.Name))
 		switch p.key {
 		case "source":
 			e.SourceRange = p.value.Range()
@@ -87,7 +87,7 @@ func (d *decoder) object(e *entry, pairs []pair, native bool) {
 	d.missing(e, given, native)
 	if missing := uncovered(e.Executable, e.Platforms); len(missing) > 0 {
 		d.report("Executable missing for a platform", e.executableRange,
-			"The executable of plugin %s has no path for %s, which its platforms name. Add one.", quote(e.Name), names(missing))
+			"The executable of plugin %s has no path for %s, which its platforms name. Add one.", text.Quote(e.Name), names(missing))
 	}
 }
 
@@ -95,14 +95,14 @@ func (d *decoder) object(e *entry, pairs []pair, native bool) {
 // meant counts as given, so that it is not reported as missing too.
 func (d *decoder) unknown(plugin string, p pair, given map[string]bool) {
 	free := slices.DeleteFunc(entryAttributes(), func(name string) bool { return given[name] })
-	meant := nearestName(p.key, free)
+	meant := text.Nearest(p.key, free)
 	given[meant] = true
 	hint := didYouMean(meant)
 	if hint == "" {
 		hint = fmt.Sprintf(" The attributes of a plugin are %s.", list(entryAttributes()))
 	}
 	d.report("Unknown attribute", p.keyRange, "Plugin %s has an attribute %s, which does not exist.%s",
-		quote(plugin), quote(p.key), hint)
+		text.Quote(plugin), text.Quote(p.key), hint)
 }
 
 // missing reports the attributes that a plugin must have.
@@ -118,7 +118,7 @@ func (d *decoder) missing(e *entry, given map[string]bool, native bool) {
 		if !native {
 			line = fmt.Sprintf("%q: %q", required.name, required.example)
 		}
-		d.report("Attribute missing", e.Range, "Plugin %s %s. Add a line such as:\n\n  %s", quote(e.Name), required.why, line)
+		d.report("Attribute missing", e.Range, "Plugin %s %s. Add a line such as:\n\n  %s", text.Quote(e.Name), required.why, line)
 	}
 }
 

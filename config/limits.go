@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/pluginlock/plugins/internal/text"
 )
 
 // maxLimit bounds the limits themselves, in bytes or in entries.
@@ -76,7 +78,7 @@ func (s *settingsDecoder) size(expr hcl.Expression, what string) int64 {
 		n, ok := parseSize(value.AsString())
 		if !ok {
 			s.wrong(expr.Range(), what, `a number of bytes, or a text such as "4GiB" with KiB, MiB or GiB, and at most 1024GiB`,
-				quote(value.AsString()))
+				text.Quote(value.AsString()))
 		}
 		return n
 	case "":

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pluginlock/plugins/addr"
+	"github.com/pluginlock/plugins/internal/text"
 )
 
 // CheckName reports why name can't be the name of a plugin; the rule is that of
@@ -19,7 +20,7 @@ func CheckName(name string) error {
 }
 
 func checkName(name string) *RequirementError {
-	shown := quote(name)
+	shown := text.Quote(name)
 	refuse := func(format string, args ...any) *RequirementError {
 		return &RequirementError{Attribute: "name", Summary: "Invalid plugin name", Detail: fmt.Sprintf(format, args...)}
 	}

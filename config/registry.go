@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/pluginlock/plugins/addr"
+	"github.com/pluginlock/plugins/internal/text"
 )
 
 func registrySchema() *hcl.BodySchema {
@@ -117,7 +118,7 @@ func (s *settingsDecoder) absolute(path string, rng hcl.Range) string {
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil || strings.ContainsRune(path, 0) {
-		s.report("Invalid path", rng, "The path %s can't be made absolute. Write an absolute path.", quote(path))
+		s.report("Invalid path", rng, "The path %s can't be made absolute. Write an absolute path.", text.Quote(path))
 		return ""
 	}
 	return abs

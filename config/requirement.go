@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/pluginlock/plugins/addr"
+	"github.com/pluginlock/plugins/internal/text"
 )
 
 // Requirement is one plugin that a project needs. [Load] and [Decode] return
@@ -62,7 +63,7 @@ type RequirementError struct {
 
 // Error names the plugin and tells the detail.
 func (e *RequirementError) Error() string {
-	return fmt.Sprintf("plugin %s: %s", quote(e.Name), e.Detail)
+	return fmt.Sprintf("plugin %s: %s", text.Quote(e.Name), e.Detail)
 }
 
 // Unwrap returns the typed cause, if there is one.
@@ -111,9 +112,9 @@ func checkSource(s string) (addr.Source, *RequirementError) {
 func sourceDetail(what string, err error) string {
 	var typed *addr.SourceError
 	if !errors.As(err, &typed) {
-		return sentence(err)
+		return text.Sentence(err)
 	}
-	detail := fmt.Sprintf("The %s %s %s.", what, quote(typed.Input), typed.Reason)
+	detail := fmt.Sprintf("The %s %s %s.", what, text.Quote(typed.Input), typed.Reason)
 	if typed.Suggestion != "" {
 		detail += fmt.Sprintf(" Write:\n\n  %q", typed.Suggestion)
 	}
@@ -134,9 +135,9 @@ func checkVersion(s string) (addr.Constraint, *RequirementError) {
 func constraintDetail(err error) string {
 	var typed *addr.ConstraintError
 	if !errors.As(err, &typed) {
-		return sentence(err)
+		return text.Sentence(err)
 	}
-	whole, wrong := quote(typed.Input), quote(typed.Term)
+	whole, wrong := text.Quote(typed.Input), text.Quote(typed.Term)
 	detail := fmt.Sprintf("The version constraint %s %s.", whole, typed.Reason)
 	if typed.Term != strings.TrimSpace(typed.Input) {
 		detail = fmt.Sprintf("In the version constraint %s the part %s %s.", whole, wrong, typed.Reason)
@@ -184,7 +185,7 @@ func checkPlatforms(platforms []addr.Platform) ([]addr.Platform, *RequirementErr
 	for _, p := range platforms {
 		normal, err := addr.ParsePlatform(p.String())
 		if err != nil {
-			return nil, &RequirementError{Attribute: "platforms", Summary: "Invalid platform", Detail: sentence(err), Err: err}
+			return nil, &RequirementError{Attribute: "platforms", Summary: "Invalid platform", Detail: text.Sentence(err), Err: err}
 		}
 		if slices.Contains(sorted, normal) {
 			return nil, &RequirementError{Attribute: "platforms", Summary: "Platform listed twice",
@@ -249,7 +250,7 @@ const maxPath = 255
 // pathProblem says why p is not the absolute, clean path of a file in an
 // image, or returns "".
 func pathProblem(p string) string {
-	shown := quote(p)
+	shown := text.Quote(p)
 	switch {
 	case strings.ContainsFunc(p, func(r rune) bool { return r < 0x20 || r == 0x7f || r == '\ufffd' }):
 		return fmt.Sprintf("The path %s has a control character or one that is not UTF-8.", shown)
@@ -263,19 +264,9 @@ func pathProblem(p string) string {
 	case slices.Contains(strings.Split(p, "/"), ".."):
 		return fmt.Sprintf("The path %s has a \"..\". Write the path from the root of the image without one.", shown)
 	case p[0] != '/':
-		return fmt.Sprintf("The path %s does not start at the root of the image. Write:\n\n  %s", shown, quote(path.Clean("/"+p)))
+		return fmt.Sprintf("The path %s does not start at the root of the image. Write:\n\n  %s", shown, text.Quote(path.Clean("/"+p)))
 	case p != path.Clean(p):
-		return fmt.Sprintf("The path %s has a slash or a \".\" too many. Write:\n\n  %s", shown, quote(path.Clean(p)))
+		return fmt.Sprintf("The path %s has a slash or a \".\" too many. Write:\n\n  %s", shown, text.Quote(path.Clean(p)))
 	}
 	return ""
-}
-
-// sentence makes an error's text a sentence.
-func sentence(err error) string {
-	s := err.Error()
-	s = strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):]
-	if strings.HasSuffix(s, "?") {
-		return s
-	}
-	return s + "."
 }

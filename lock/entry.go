@@ -84,7 +84,7 @@ func (r *reader) readSource(block *hclsyntax.Block) addr.Source {
 	}
 	source, err := addr.ParseSource(s)
 	if err != nil {
-		r.refuse(at, "Invalid source", "%s %s", sentence(err), restore)
+		r.refuse(at, "Invalid source", "%s %s", text.Sentence(err), restore)
 		return addr.Source{}
 	}
 	r.normal(at, "source", s, source.String())
@@ -98,7 +98,7 @@ func (r *reader) readVersion(block *hclsyntax.Block) addr.Version {
 	}
 	version, err := addr.ParseVersion(s)
 	if err != nil {
-		r.refuse(at, "Invalid version", "%s %s", sentence(err), restore)
+		r.refuse(at, "Invalid version", "%s %s", text.Sentence(err), restore)
 	}
 	return version
 }
@@ -133,7 +133,7 @@ func (r *reader) readDigest(block *hclsyntax.Block, name string) addr.Digest {
 	}
 	digest, err := addr.ParseDigest(s)
 	if err != nil {
-		r.refuse(at, "Invalid digest", "%s %s", sentence(err), restore)
+		r.refuse(at, "Invalid digest", "%s %s", text.Sentence(err), restore)
 	}
 	return digest
 }
@@ -223,7 +223,7 @@ func (r *reader) platforms(block *hclsyntax.Block, x addr.Executable) []Platform
 func (r *reader) platform(at hcl.Range, s string) (addr.Platform, bool) {
 	p, err := addr.ParsePlatform(s)
 	if err != nil {
-		r.refuse(at, "Invalid platform", "%s %s", sentence(err), restore)
+		r.refuse(at, "Invalid platform", "%s %s", text.Sentence(err), restore)
 		return addr.Platform{}, false
 	}
 	return p, r.normal(at, "platform", s, p.String())

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agext/levenshtein"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
@@ -101,12 +100,7 @@ func (r *reader) normal(at hcl.Range, what, written, parsed string) bool {
 
 // suggest ends a sentence about name, with what was probably meant instead.
 func suggest(name string, known []string) string {
-	nearest, distance := "", 3
-	for _, k := range known {
-		if d := levenshtein.Distance(name, k, nil); d < distance {
-			nearest, distance = k, d
-		}
-	}
+	nearest := text.Nearest(name, known)
 	if nearest == "" {
 		return "."
 	}
@@ -116,12 +110,3 @@ func suggest(name string, known []string) string {
 func contains(names []string, name string) bool { return slices.Contains(names, name) }
 
 func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
-// sentence makes one of an error's text.
-func sentence(err error) string {
-	s := upperFirst(err.Error())
-	if !strings.HasSuffix(s, "?") {
-		s += "."
-	}
-	return s
-}

@@ -40,6 +40,22 @@ func ClipTo(s string, limit int) string {
 	return b.String()
 }
 
+// Quote puts foreign text between quotation marks: escaped once, cut where it
+// is too long, and unable to end the quotation itself.
+func Quote(s string) string { return `"` + strings.ReplaceAll(Clip(s), `"`, `\"`) + `"` }
+
+// Sentence makes a sentence of an error's text, which has none of ours yet.
+func Sentence(err error) string {
+	s := err.Error()
+	if s != "" {
+		s = strings.ToUpper(s[:1]) + s[1:]
+	}
+	if !strings.HasSuffix(s, "?") {
+		s += "."
+	}
+	return s
+}
+
 // Join prints a list with commas.
 func Join[T any](items []T) string {
 	var b strings.Builder
