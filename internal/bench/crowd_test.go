@@ -14,12 +14,12 @@ const crowd = 8
 // start with the same lock file.
 func BenchmarkCrowd(b *testing.B) {
 	c := largePlugins(b)
-	const rounds = 5
-	var alone, together times
+	const rounds = 4
+	var alone, together side
 	most := 0
 	for range rounds {
 		in(b, func(dir string) {
-			alone = append(alone, launch(b, 1, c.project(b, dir, true).command("init", "--locked")).Total)
+			alone.add(launch(b, 1, c.project(b, dir, true).command("init", "--locked")))
 		})
 		c.registry.requests()
 		in(b, func(dir string) {
@@ -29,7 +29,7 @@ func BenchmarkCrowd(b *testing.B) {
 				p.cache = filepath.Join(dir, "cache")
 				commands = append(commands, p.command("init", "--locked"))
 			}
-			together = append(together, launch(b, crowd, commands...).Total)
+			together.add(launch(b, crowd, commands...))
 		})
 		most = max(most, mostOften(c.registry.requests()))
 	}

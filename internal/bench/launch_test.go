@@ -28,7 +28,8 @@ type spec struct {
 // outcome is what became of one command.
 type outcome struct {
 	Wall   time.Duration
-	Peak   int64 // the most memory it had, in bytes; 0 where the system does not say
+	CPU    time.Duration // of user and system, all its threads
+	Peak   int64         // the most memory it had, in bytes; 0 where the system does not say
 	Failed string
 }
 
@@ -86,6 +87,7 @@ func run(c command) outcome {
 	err = cmd.Run()
 	o := outcome{Wall: time.Since(start)}
 	if cmd.ProcessState != nil {
+		o.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 		o.Peak = peakOf(cmd.ProcessState)
 	}
 	if err != nil {

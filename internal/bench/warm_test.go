@@ -11,7 +11,7 @@ func BenchmarkWarm(b *testing.B) {
 	for _, c := range []struct {
 		plugins, rounds int
 		aim             float64
-	}{{10, 60, 4}, {1000, 15, 15}} {
+	}{{10, 60, 4}, {1000, 9, 15}} {
 		b.Run(fmt.Sprint(c.plugins), func(b *testing.B) { warm(b, c.plugins, c.rounds, c.aim) })
 	}
 }
@@ -24,11 +24,10 @@ func warm(b *testing.B, number, rounds int, aim float64) {
 		commands = append(commands, command{Args: []string{build(b).empty}, Env: environment(p.dir)}, p.command("init"), p.command("version"))
 	}
 	outcomes := launch(b, 1, commands...).Outcomes
-	var empty, init, started times
-	for i := 0; i < len(outcomes); i += 3 {
-		empty = append(empty, outcomes[i].Wall)
-		init = append(init, outcomes[i+1].Wall)
-		started = append(started, outcomes[i+2].Wall)
+	var empty, init, started side
+	for i, o := range outcomes {
+		to := []*side{&empty, &init, &started}[i%3]
+		to.wall, to.cpu = append(to.wall, o.Wall), append(to.cpu, o.CPU)
 	}
 	ratio(b, "x-empty", fmt.Sprintf("warm init of %d plugins / empty program", number), aim, init, empty)
 	if number == 10 {
