@@ -20,7 +20,7 @@ func inspected(t testing.TB, r *registrytest.Registry, suffix string) (*Inspecti
 }
 
 func TestInspect(t *testing.T) {
-	r := registrytest.New(t, registrytest.Options{})
+	r := registrytest.New(t, registrytest.Options{Quirks: registrytest.Quirks{Order: "reversed"}})
 	layout := aws(t)
 	pushed(t, options(t, r, layout.Layout))
 	for version, tags := range map[string][]string{"1.4.1": {"v1.4.1", "1.4.1"}, "1.5.0-rc.1": {"1.5.0-rc.1"}, "1.3.0": {"v1.3.0", "1.3", "latest"}} {
