@@ -3,6 +3,9 @@ package installer
 import (
 	"cmp"
 	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -32,19 +35,53 @@ func (in *Installer) Apply(ctx context.Context, plan *Plan) (lockWritten bool, e
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	if plan.LockChanges() {
-		if lockWritten, err = lock.Save(project.LockPath, plan.Lock); err != nil {
+	w := &lockWriter{path: project.LockPath, file: plan.Lock, needless: !plan.LockChanges()}
+	if !project.LockOnly {
+		if err := in.Store.AddRoot(project.LockPath); err != nil {
 			return false, err
 		}
 	}
-	if project.LockOnly {
-		return lockWritten, nil
+	if !project.LockOnly && plan.links() && plan.dirty {
+		_, err = installdir.Apply(ctx, project.InstallDir, plan.desired, installdir.Options{OnWait: in.waiting, Ready: w.write})
 	}
-	if err := in.Store.AddRoot(project.LockPath); err != nil || !plan.links() || !plan.dirty {
-		return lockWritten, err
+	if err == nil {
+		err = w.write()
 	}
-	_, err = installdir.Apply(ctx, project.InstallDir, plan.desired, installdir.Options{OnWait: in.waiting})
-	return lockWritten, err
+	if err != nil {
+		return false, errors.Join(err, w.takeBack())
+	}
+	return w.changed, nil
+}
+
+// lockWriter writes the lock file of a plan once, and takes that back where
+// what comes after it fails.
+type lockWriter struct {
+	path     string
+	file     *lock.File
+	needless bool // also: it was done
+	before   []byte
+	changed  bool
+}
+
+func (w *lockWriter) write() (err error) {
+	if w.needless {
+		return nil
+	}
+	w.before, err = os.ReadFile(w.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	w.changed, err = lock.Save(w.path, w.file)
+	w.needless = err == nil
+	return err
+}
+
+func (w *lockWriter) takeBack() error {
+	if !w.changed {
+		return nil
+	}
+	w.changed = false
+	return lock.Restore(w.path, w.before)
 }
 
 // Tidy clears away what killed runs have left in the install directory, and

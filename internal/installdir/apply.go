@@ -22,6 +22,10 @@ type Options struct {
 	// OnWait is told once, after a second, that another run changes the same
 	// install directory; may be nil.
 	OnWait func(what string)
+	// Ready is called once, when all is prepared and before the first place is
+	// changed; after an error of it the directory is as it was. Where nothing
+	// has to be changed it is not called. May be nil.
+	Ready func() error
 
 	step    func(name string) error                        // tests fail or stop here
 	symlink func(root *os.Root, target, name string) error // tests take links away
@@ -138,7 +142,7 @@ func (a *applier) apply() error {
 		return err
 	}
 	defer func() { _ = durable.RemoveAll(a.root, a.work) }() // else the next run does
-	for _, part := range []func() error{a.prepare, a.announce, a.commit} {
+	for _, part := range []func() error{a.prepare, a.ready, a.announce, a.commit} {
 		if err := part(); err != nil {
 			return errors.Join(err, a.takeBack())
 		}
@@ -162,6 +166,13 @@ func (a *applier) clearWork() error {
 		}
 	}
 	return nil
+}
+
+func (a *applier) ready() error {
+	if a.options.Ready == nil {
+		return nil
+	}
+	return a.options.Ready()
 }
 
 // announce writes down which places are about to change, with those that an

@@ -537,6 +537,38 @@ func TestFailingSteps(t *testing.T) {
 	}
 }
 
+// Ready is called before the first place changes, and can stop it all.
+func TestReady(t *testing.T) {
+	aws1, aws2 := makePlugin(t, "aws", "1.0.0"), makePlugin(t, "aws", "2.0.0")
+	dir := filepath.Join(t.TempDir(), ".plugins")
+	mustApply(t, dir, desire(Symlink, aws1))
+	before := content(t, dir, false)
+	boom := errors.New("boom")
+	if _, err := Apply(t.Context(), dir, desire(Symlink, aws2), Options{Ready: func() error { return boom }}); !errors.Is(err, boom) {
+		t.Errorf("got %v", err)
+	}
+	if after := content(t, dir, false); after != before {
+		t.Errorf("changed: %s", firstDifference(before, after))
+	}
+	calls := 0
+	count := Options{Ready: func() error {
+		calls++
+		linked, err := os.Readlink(filepath.Join(dir, "plugins", "aws"))
+		if err != nil || linked != aws1.StoreRoot {
+			t.Errorf("aws leads to %q already (%v)", linked, err)
+		}
+		return nil
+	}}
+	for range 2 { // the second has nothing to do
+		if _, err := Apply(t.Context(), dir, desire(Symlink, aws2), count); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if calls != 1 {
+		t.Errorf("called %d times", calls)
+	}
+}
+
 func TestCancelled(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), ".plugins")
 	d := desire(Copy, makePlugin(t, "aws", "1.0.0"))

@@ -110,7 +110,7 @@ func (s *State) encode() ([]byte, error) {
 func decode(encoded []byte) (*State, error) {
 	var file stateJSON
 	if err := json.Unmarshal(encoded, &file); err != nil {
-		return nil, err
+		return nil, errors.New("it is not the list that plugins keeps there")
 	}
 	if file.Format != format {
 		return nil, fmt.Errorf("format %d is not known to this version, only %d is", file.Format, format)
