@@ -123,19 +123,16 @@ func Init(ctx context.Context, o Options) (*Result, error) {
 	return r.apply(ctx, plan)
 }
 
-// Check plans what [Init] would do to the lock file and changes nothing that a
-// project sees. Where the lock file is not up to date the error holds an
+// Check says whether the lock file is up to date, which is decided as in mode
+// [Locked], and changes nothing. Where it is not the error holds an
 // [*installer.DifferenceError].
 func Check(ctx context.Context, o Options) (*Result, error) {
-	o.LockOnly = true
+	o.Mode, o.LockOnly = Locked, true
 	r, err := prepare(o)
 	defer r.close()
 	if err != nil {
 		return r.result(nil), r.fail(err)
 	}
 	plan, err := r.plan(ctx)
-	if err == nil && plan.LockChanges() {
-		err = &installer.DifferenceError{Changes: plan.Differences()}
-	}
 	return r.result(plan), r.fail(err)
 }

@@ -170,8 +170,8 @@ func (in *Installer) Plan(ctx context.Context, project *Project) (*Plan, error) 
 	left := orphans(project.Requirements, decisions, project.Lock)
 	plan := &Plan{project: project, documents: newDocuments(in.Open, in.Store)}
 	if project.Mode == Locked {
-		if err := lockedDifference(project, decisions, left); err != nil {
-			return plan, err
+		if plan.Changes = lockedDifference(project, decisions, left); len(plan.Changes) > 0 {
+			return plan, &DifferenceError{plan.Changes}
 		}
 	}
 	// 2. Ask about what is not settled.
@@ -200,7 +200,7 @@ func (in *Installer) Plan(ctx context.Context, project *Project) (*Plan, error) 
 }
 
 // lockedDifference lists what decide found that would change the lock file.
-func lockedDifference(project *Project, decisions []decision, left []lock.Entry) error {
+func lockedDifference(project *Project, decisions []decision, left []lock.Entry) []LockChange {
 	var changes []LockChange
 	if project.LockAbsent {
 		changes = append(changes, absent)
@@ -210,23 +210,11 @@ func lockedDifference(project *Project, decisions []decision, left []lock.Entry)
 			changes = append(changes, LockChange{Name: d.req.Name, Source: d.req.Source, Reason: d.reason})
 		}
 	}
-	changes = append(changes, removals(left)...)
-	if len(changes) == 0 {
-		return nil
-	}
-	return &DifferenceError{changes}
+	return append(changes, removals(left)...)
 }
 
 // absent is the difference that a missing lock file makes by itself.
 var absent = LockChange{Name: lock.FileName, Reason: "there is no lock file"}
-
-// Differences lists why the lock file is not up to date.
-func (p *Plan) Differences() []LockChange {
-	if p.project.LockAbsent {
-		return append([]LockChange{absent}, p.Changes...)
-	}
-	return p.Changes
-}
 
 func removals(left []lock.Entry) []LockChange {
 	var changes []LockChange
