@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/pluginlock/plugins/addr"
 )
+
+var update = flag.Bool("update", false, "rewrite testdata")
 
 // TestMain runs other parts of this package's tests in processes of their own.
 func TestMain(m *testing.M) {
@@ -136,14 +139,14 @@ func TestPackageGolden(t *testing.T) {
 	must(t, err)
 	raw = append(raw, '\n')
 	const golden = "testdata/digests.json"
-	if os.Getenv("UPDATE_GOLDEN") != "" {
+	if *update {
 		must(t, os.MkdirAll("testdata", 0o755))
 		must(t, os.WriteFile(golden, raw, 0o644))
 	}
 	want, err := os.ReadFile(golden)
 	must(t, err)
 	if string(raw) != string(want) {
-		t.Errorf("digests are\n%s, want those in %s; run with UPDATE_GOLDEN=1 after a change that is meant", raw, golden)
+		t.Errorf("digests are\n%s, want those in %s; run with -update after a change that is meant", raw, golden)
 	}
 }
 
