@@ -86,13 +86,13 @@ func Which(ctx context.Context, o Options, name string) (launch.Plugin, error) {
 	i := slices.IndexFunc(listed, func(l Listed) bool { return l.Name == name })
 	switch {
 	case i < 0:
-		err = &UnknownPluginError{[]string{name}}
+		err := &UnknownPluginError{[]string{name}}
+		return launch.Plugin{}, &Error{Problems: []Problem{{Err: err, Hint: [][]string{{"plugins", "list"}}}}}
 	case listed[i].Status != installer.StatusInstalled:
-		err = &NotInstalledError{name, listed[i].Status, listed[i].Override}
-	default:
-		return listed[i].Plugin, nil
+		err := &NotInstalledError{name, listed[i].Status, listed[i].Override}
+		return launch.Plugin{}, &Error{Problems: []Problem{{Plugin: name, Err: err, Hint: [][]string{{"plugins", "init"}}}}}
 	}
-	return launch.Plugin{}, &Error{Problems: []Problem{{Plugin: name, Err: err, Hint: [][]string{{"plugins", "init"}}}}}
+	return listed[i].Plugin, nil
 }
 
 // Verify reads every file of every plugin that the project has locked and

@@ -1,9 +1,13 @@
 package cmd
 
 import (
+	"errors"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // usageArgs makes a mistake in the arguments a usage error.
@@ -54,4 +58,61 @@ func noCommand(c *cobra.Command, args []string) error {
 		return usageErrorf("unknown command %q", args[0])
 	}
 	return usageErrorf("unknown command %q; did you mean %s?", args[0], strings.Join(suggestions, " or "))
+}
+
+// flagError makes a mistake in a flag a usage error. That a value does not
+// parse is said in words of ours, not in those of Go's parsers.
+func flagError(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return &usageError{err: err}
+	}
+	flag, value := invalid.GetFlag(), invalid.GetValue()
+	switch flag.Value.Type() {
+	case "bool":
+		return usageErrorf("--%s: %q is neither true nor false", flag.Name, value)
+	case "duration":
+		return usageErrorf("--%s: %q is not a duration, such as 720h or 90m", flag.Name, value)
+	}
+	return usageErrorf("--%s: %q: %w", flag.Name, value, invalid.Unwrap())
+}
+
+// strictHelpers makes words that cobra's own commands do not know a usage
+// error; left alone they print help and succeed.
+func strictHelpers(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "completion":
+			c.Args = noCommand
+			c.RunE = func(c *cobra.Command, _ []string) error {
+				return usageErrorf("%q needs the name of a shell: bash, zsh, fish or powershell", c.CommandPath())
+			}
+			for _, shell := range c.Commands() {
+				shell.Args = usageArgs(cobra.NoArgs)
+			}
+		case "help":
+			c.Args = func(_ *cobra.Command, args []string) error {
+				found, rest, err := root.Find(args)
+				if err != nil || len(rest) > 0 {
+					return noCommand(found, rest)
+				}
+				return nil
+			}
+		}
+	}
+}
+
+// asksForJSON reports whether arguments hold --json. It is for those that could
+// not be parsed.
+func asksForJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.ContainsFunc(args, func(arg string) bool {
+		value, found := strings.CutPrefix(arg, "--json=")
+		yes, err := strconv.ParseBool(value)
+		return arg == "--json" || found && (yes || err != nil)
+	})
 }

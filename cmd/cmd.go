@@ -86,7 +86,7 @@ install directory match.`,
 			root.AddCommand(command)
 		}
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err: err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
 	root.SetUsageTemplate(root.UsageTemplate() + exitCodesHelp)
 	app.reportErrors(root)
 	return root
@@ -98,10 +98,12 @@ func Main(args []string) int {
 	defer stop()
 	root := newTree(Options{}, false)
 	root.SetArgs(args)
+	strictHelpers(root)
 	failed, err := root.ExecuteContextC(ctx)
 	var usage *usageError
 	if errors.As(err, &usage) && !usage.reported {
-		printUsageError(os.Stderr, failed, usage)
+		p := &printer{out: os.Stdout, errOut: os.Stderr, json: asksForJSON(args)}
+		p.finish(failed, err)
 	}
 	if signal := caught(); signal != 0 && err != nil {
 		return 128 + int(signal)

@@ -127,7 +127,12 @@ func problemDocuments(err error) []problemDocument {
 	if errors.As(err, &all) {
 		return documentsOf(all.Problems)
 	}
-	return documentsOf([]plugins.Problem{{Err: err}})
+	documents := documentsOf([]plugins.Problem{{Err: err}})
+	var usage *usageError
+	if errors.As(err, &usage) {
+		documents[0].Summary = "Wrong usage"
+	}
+	return documents
 }
 
 func documentsOf(problems []plugins.Problem) []problemDocument {

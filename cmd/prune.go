@@ -19,6 +19,9 @@ func newPruneCommand(a *app) *cobra.Command {
 were installed from this store need. It needs no configuration. A lock file that
 cannot be read stops it before anything is removed.`,
 		RunE: func(c *cobra.Command, lockFiles []string) error {
+			if olderThan < 0 {
+				return usageErrorf("--older-than: %s is negative", olderThan)
+			}
 			return a.prune(c.Context(), plugins.PruneOptions{LockFiles: lockFiles, OlderThan: olderThan, DryRun: dryRun})
 		},
 	}
