@@ -69,7 +69,7 @@ func (d *Document) Payload() (ocispec.Descriptor, error) {
 	}
 	last := layers[len(layers)-1]
 	if role := last.Annotations[AnnotationRole]; role != "" && role != RolePayload {
-		return ocispec.Descriptor{}, &DocumentError{d.Digest, fmt.Sprintf("its last layer has the role %q, not %q", role, RolePayload)}
+		return ocispec.Descriptor{}, &DocumentError{d.Digest, fmt.Sprintf("its last layer has the role %s, not %q", text.Quote(role), RolePayload)}
 	}
 	for _, l := range layers[:len(layers)-1] {
 		if l.Annotations[AnnotationRole] == RolePayload {

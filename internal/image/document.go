@@ -1,6 +1,7 @@
 package image
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"mime"
@@ -10,6 +11,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/pluginlock/plugins/addr"
+	"github.com/pluginlock/plugins/internal/text"
 )
 
 // Document is an index or a manifest, with the bytes that its digest is of.
@@ -54,7 +56,20 @@ type NotImageError struct {
 }
 
 func (e *NotImageError) Error() string {
-	return fmt.Sprintf("document %s holds %q, not an image", e.Digest, e.What)
+	return fmt.Sprintf("document %s holds %s, not an image", e.Digest, text.Quote(e.What))
+}
+
+// fields are those of an index and of a manifest together, so that a document
+// with both can be told.
+type fields struct {
+	specs.Versioned
+	MediaType    string               `json:"mediaType"`
+	ArtifactType string               `json:"artifactType"`
+	Config       *ocispec.Descriptor  `json:"config"`
+	Layers       []ocispec.Descriptor `json:"layers"`
+	Manifests    []ocispec.Descriptor `json:"manifests"`
+	FSLayers     json.RawMessage      `json:"fsLayers"`
+	Annotations  map[string]string    `json:"annotations"`
 }
 
 // Parse reads an index or a manifest. contentType is what the registry called
@@ -63,46 +78,46 @@ func (e *NotImageError) Error() string {
 //
 // Errors: [*DocumentError], [*NotImageError].
 func Parse(contentType string, raw []byte) (*Document, error) {
-	digest := addr.DigestOf(raw)
-	refuse := func(format string, args ...any) (*Document, error) {
-		return nil, &DocumentError{digest, fmt.Sprintf(format, args...)}
-	}
+	d := &Document{Digest: addr.DigestOf(raw), Raw: raw}
 	if len(raw) > MaxDocumentSize {
-		return refuse("%d bytes are more than the %d that a registry has to accept", len(raw), MaxDocumentSize)
+		return nil, &DocumentError{d.Digest, fmt.Sprintf("%d bytes are more than the %d that a registry has to accept", len(raw), MaxDocumentSize)}
 	}
-	var both struct {
-		specs.Versioned
-		MediaType    string               `json:"mediaType"`
-		ArtifactType string               `json:"artifactType"`
-		Config       *ocispec.Descriptor  `json:"config"`
-		Layers       []ocispec.Descriptor `json:"layers"`
-		Manifests    []ocispec.Descriptor `json:"manifests"`
-		FSLayers     json.RawMessage      `json:"fsLayers"`
-		Annotations  map[string]string    `json:"annotations"`
+	var f fields
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return nil, &DocumentError{d.Digest, fmt.Sprintf("not JSON that describes an image: %s", text.Clip(err.Error()))}
 	}
-	if err := json.Unmarshal(raw, &both); err != nil {
-		return refuse("not JSON that describes an image: %v", err)
-	}
-	named, err := mediaTypeOf(contentType, both.MediaType)
+	named, err := mediaTypeOf(contentType, f.MediaType)
 	if err != nil {
-		return refuse("%v", err)
+		return nil, &DocumentError{d.Digest, err.Error()}
 	}
-	hasManifest := both.Config != nil || both.Layers != nil
+	if reason := f.wrong(); reason != "" {
+		return nil, &DocumentError{d.Digest, reason}
+	}
+	if f.Manifests != nil {
+		err = d.setIndex(named, f)
+	} else {
+		err = d.setManifest(named, f)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// wrong says why a document is neither an index nor a manifest, or "".
+func (f fields) wrong() string {
+	isManifest := f.Config != nil || f.Layers != nil
 	switch {
-	case both.FSLayers != nil || both.SchemaVersion == 1:
-		return refuse("a schema 1 manifest of 2016: push the image again with a current tool")
-	case both.SchemaVersion != 2:
-		return refuse("schemaVersion is %d, not 2", both.SchemaVersion)
-	case both.Manifests != nil && hasManifest:
-		return refuse("both an index (manifests) and a manifest (config, layers)")
-	case both.Manifests == nil && !hasManifest:
-		return refuse("neither an index (manifests) nor a manifest (config, layers)")
+	case f.FSLayers != nil || f.SchemaVersion == 1:
+		return "a schema 1 manifest of 2016: push the image again with a current tool"
+	case f.SchemaVersion != 2:
+		return fmt.Sprintf("schemaVersion is %d, not 2", f.SchemaVersion)
+	case f.Manifests != nil && isManifest:
+		return "both an index (manifests) and a manifest (config, layers)"
+	case f.Manifests == nil && !isManifest:
+		return "neither an index (manifests) nor a manifest (config, layers)"
 	}
-	d := &Document{Digest: digest, MediaType: named, Raw: raw}
-	if both.Manifests != nil {
-		return d, d.setIndex(named, both.Manifests, both.Annotations)
-	}
-	return d, d.setManifest(named, both.ArtifactType, both.Config, both.Layers, both.Annotations)
+	return ""
 }
 
 // mediaTypeOf joins what the transport and what the document say; the two must
@@ -111,7 +126,7 @@ func mediaTypeOf(contentType, inDocument string) (string, error) {
 	if contentType != "" {
 		bare, _, err := mime.ParseMediaType(contentType)
 		if err != nil {
-			return "", fmt.Errorf("its Content-Type %q is not a media type", contentType)
+			return "", fmt.Errorf("its Content-Type %s is not a media type", text.Quote(contentType))
 		}
 		contentType = bare
 	}
@@ -120,21 +135,19 @@ func mediaTypeOf(contentType, inDocument string) (string, error) {
 	case generic:
 		return inDocument, nil
 	case inDocument != "" && inDocument != contentType:
-		return "", fmt.Errorf("the registry calls it %q, it calls itself %q", contentType, inDocument)
+		return "", fmt.Errorf("the registry calls it %s, it calls itself %s", text.Quote(contentType), text.Quote(inDocument))
 	}
 	return contentType, nil
 }
 
-func (d *Document) setIndex(named string, manifests []ocispec.Descriptor, annotations map[string]string) error {
-	switch named {
-	case "":
-		d.MediaType = MediaTypeOCIIndex
+func (d *Document) setIndex(named string, f fields) error {
+	switch d.MediaType = cmp.Or(named, MediaTypeOCIIndex); d.MediaType {
 	case MediaTypeOCIIndex, MediaTypeDockerIndex:
 	default:
-		return &DocumentError{d.Digest, fmt.Sprintf("has manifests but calls itself %q", named)}
+		return &DocumentError{d.Digest, fmt.Sprintf("has manifests but calls itself %s", text.Quote(named))}
 	}
-	d.Index = &Index{digest: d.Digest, Annotations: annotations}
-	for i, m := range manifests {
+	d.Index = &Index{digest: d.Digest, Annotations: f.Annotations}
+	for i, m := range f.Manifests {
 		digest, err := addr.ParseDigest(string(m.Digest))
 		if err != nil {
 			return &DocumentError{d.Digest, fmt.Sprintf("manifests[%d]: %v", i, err)}
@@ -147,24 +160,22 @@ func (d *Document) setIndex(named string, manifests []ocispec.Descriptor, annota
 	return nil
 }
 
-func (d *Document) setManifest(named, artifactType string, config *ocispec.Descriptor, layers []ocispec.Descriptor, annotations map[string]string) error {
-	switch named {
-	case "":
-		d.MediaType = MediaTypeOCIManifest
+func (d *Document) setManifest(named string, f fields) error {
+	switch d.MediaType = cmp.Or(named, MediaTypeOCIManifest); d.MediaType {
 	case MediaTypeOCIManifest, MediaTypeDockerManifest:
 	default:
-		return &DocumentError{d.Digest, fmt.Sprintf("has layers but calls itself %q", named)}
+		return &DocumentError{d.Digest, fmt.Sprintf("has layers but calls itself %s", text.Quote(named))}
 	}
-	if config == nil {
+	if f.Config == nil {
 		return &DocumentError{d.Digest, "a manifest without config"}
 	}
-	if artifactType != "" {
-		return &NotImageError{d.Digest, artifactType}
+	if f.ArtifactType != "" {
+		return &NotImageError{d.Digest, f.ArtifactType}
 	}
-	if !slices.Contains([]string{MediaTypeOCIConfig, MediaTypeDockerConfig}, config.MediaType) {
-		return &NotImageError{d.Digest, config.MediaType}
+	if !slices.Contains([]string{MediaTypeOCIConfig, MediaTypeDockerConfig}, f.Config.MediaType) {
+		return &NotImageError{d.Digest, f.Config.MediaType}
 	}
-	for i, l := range append([]ocispec.Descriptor{*config}, layers...) {
+	for i, l := range append([]ocispec.Descriptor{*f.Config}, f.Layers...) {
 		if _, err := addr.ParseDigest(string(l.Digest)); err != nil {
 			return &DocumentError{d.Digest, fmt.Sprintf("%s: %v", part(i), err)}
 		}
@@ -172,7 +183,7 @@ func (d *Document) setManifest(named, artifactType string, config *ocispec.Descr
 			return &DocumentError{d.Digest, fmt.Sprintf("%s: a size of %d bytes is out of bounds", part(i), l.Size)}
 		}
 	}
-	d.Manifest = &Manifest{Config: *config, Layers: layers, Annotations: annotations}
+	d.Manifest = &Manifest{Config: *f.Config, Layers: f.Layers, Annotations: f.Annotations}
 	return nil
 }
 

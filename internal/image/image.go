@@ -4,7 +4,7 @@
 // or stored, does no input or output, and checks everything it returns.
 //
 // Start at [Parse]; [Index.Offers] lists what a user can install and
-// [Manifest.Declaration] what a plugin image promises about it.
+// [Document.Declaration] what a plugin image promises about it.
 package image
 
 // AnnotationPrefix begins every annotation of ours. It is a working name that

@@ -1,6 +1,7 @@
 package image
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -18,12 +19,11 @@ type Index struct {
 
 // Child is one manifest that an index lists.
 type Child struct {
-	Platform    addr.Platform // zero where the index names none that we know
-	OSVersion   string
-	Digest      addr.Digest
-	Size        int64 // bytes
-	MediaType   string
-	Annotations map[string]string
+	Platform  addr.Platform // zero where the index names none that we know, or marks an attestation
+	OSVersion string        // "os.version", which tells builds of Windows apart
+	Digest    addr.Digest
+	Size      int64 // bytes
+	MediaType string
 }
 
 // AmbiguousPlatformError means that an index lists two manifests for one
@@ -42,46 +42,57 @@ func (e *AmbiguousPlatformError) Error() string {
 // platform. Passed over are attestations, entries without a platform or with
 // one that no Go program runs on, and entries that are not manifests. Several
 // manifests of one platform that os.version tells apart are not offered at all.
+// The order of the entries in the index does not matter.
 //
 // Errors: [*AmbiguousPlatformError], [*DocumentError] for a nested index.
 func (x *Index) Offers() ([]Child, error) {
-	byPlatform := map[addr.Platform][]Child{}
-	for _, c := range x.Children {
+	children := slices.Clone(x.Children)
+	slices.SortFunc(children, Child.compare)
+	var usable []Child
+	for _, c := range children {
 		switch {
 		case c.MediaType == MediaTypeOCIIndex || c.MediaType == MediaTypeDockerIndex:
 			return nil, &DocumentError{x.digest, fmt.Sprintf("lists another index, %s: nested indexes are not supported", c.Digest)}
-		case c.Platform.IsZero() || !isManifest(c.MediaType):
-			continue
-		case slices.ContainsFunc(byPlatform[c.Platform], func(o Child) bool { return o.Digest == c.Digest }):
-			continue
+		case !c.Platform.IsZero() && isManifest(c.MediaType):
+			usable = append(usable, c)
 		}
-		byPlatform[c.Platform] = append(byPlatform[c.Platform], c)
 	}
 	var offers []Child
-	for _, same := range byPlatform {
-		if len(same) == 1 {
-			offers = append(offers, same[0])
-			continue
+	for len(usable) > 0 {
+		n := slices.IndexFunc(usable, func(c Child) bool { return c.Platform != usable[0].Platform })
+		if n < 0 {
+			n = len(usable)
 		}
-		if err := x.ambiguous(same); err != nil {
+		one, err := x.only(usable[:n])
+		if err != nil {
 			return nil, err
 		}
+		offers, usable = append(offers, one...), usable[n:]
 	}
-	slices.SortFunc(offers, func(a, b Child) int { return a.Platform.Compare(b.Platform) })
 	return offers, nil
 }
 
-// ambiguous refuses manifests of one platform that no os.version tells apart.
-func (x *Index) ambiguous(same []Child) error {
-	slices.SortFunc(same, func(a, b Child) int {
-		return slices.Compare([]string{a.OSVersion, a.Digest.String()}, []string{b.OSVersion, b.Digest.String()})
-	})
+// compare orders children by platform, then by all else.
+func (c Child) compare(o Child) int {
+	return cmp.Or(c.Platform.Compare(o.Platform), cmp.Compare(c.OSVersion, o.OSVersion), cmp.Compare(c.Digest, o.Digest),
+		cmp.Compare(c.Size, o.Size), cmp.Compare(c.MediaType, o.MediaType))
+}
+
+// only returns the one manifest among the entries of a platform, sorted; none
+// where os.version tells several apart.
+func (x *Index) only(same []Child) ([]Child, error) {
+	several := false
 	for i := range same[1:] {
-		if same[i].OSVersion == same[i+1].OSVersion {
-			return &AmbiguousPlatformError{x.digest, same[i].Platform, [2]addr.Digest{same[i].Digest, same[i+1].Digest}}
+		a, b := same[i], same[i+1]
+		if a.OSVersion == b.OSVersion && a.Digest != b.Digest {
+			return nil, &AmbiguousPlatformError{x.digest, a.Platform, [2]addr.Digest{a.Digest, b.Digest}}
 		}
+		several = several || a.Digest != b.Digest
 	}
-	return nil
+	if several {
+		return nil, nil
+	}
+	return same[:1], nil
 }
 
 // Best picks from offers the child that runs best on want: the platform itself
@@ -105,7 +116,7 @@ func isManifest(mediaType string) bool {
 const attestationType = "vnd.docker.reference.type"
 
 func newChild(digest addr.Digest, m ocispec.Descriptor) Child {
-	c := Child{Digest: digest, Size: m.Size, MediaType: m.MediaType, Annotations: m.Annotations}
+	c := Child{Digest: digest, Size: m.Size, MediaType: m.MediaType}
 	if m.Platform == nil || m.Annotations[attestationType] != "" {
 		return c
 	}
