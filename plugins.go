@@ -75,8 +75,9 @@ type Options struct {
 	CacheDir   string // the store; needed by whatever installs
 	LinkMode   LinkMode
 
-	// Platforms to install for; empty is this program's own. One is linked into
-	// the install directory, several only fill the store.
+	// Platforms to install for; empty is this program's own, or none with
+	// LockOnly. One is linked into the install directory, several only fill the
+	// store.
 	Platforms []addr.Platform
 
 	Mode              Mode

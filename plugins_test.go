@@ -381,3 +381,18 @@ func TestNoCacheDirectory(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A bot may run where a plugin does not.
+func TestLockingNeedsNoPlatformOfItsOwn(t *testing.T) {
+	p := newProject(t, registrytest.Options{})
+	p.registry.MustAdd(t, "plugins/aws", imagetest.Plugin{Name: "aws", Version: "1.2.0", Platforms: []string{"darwin/arm64"}}.Build(t), "1.2.0")
+	p.require("aws", "~> 1.0")
+	p.options.Platforms, p.options.LockOnly = nil, true
+	if result := p.init(); !result.LockChanged || result.Plugins["aws"].Version != "1.2.0" {
+		t.Errorf("%+v", result.Plugins["aws"])
+	}
+	p.options.LockOnly = false
+	if _, err := plugins.Init(context.Background(), p.options); !as[*installer.NotOfferedError](err) && addr.HostPlatform().OS != "darwin" {
+		t.Errorf("init on this system: %v", err)
+	}
+}

@@ -62,7 +62,7 @@ func prepare(o Options) (*run, error) {
 			r.targets = append(r.targets, p)
 		}
 	}
-	if len(r.targets) == 0 {
+	if len(r.targets) == 0 && !o.LockOnly { // a lock file is for every system, also for those that plugins lack
 		r.targets = []addr.Platform{addr.HostPlatform()}
 	}
 	return r, r.open()
