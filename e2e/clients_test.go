@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 )
 
 // builds are the programs that are built here: clients, which the tool lines of
@@ -53,14 +55,28 @@ func tool(t *testing.T, name string) string {
 	return program
 }
 
-// skopeo returns the path of Debian's skopeo.
-func skopeo(t *testing.T) string {
+// debian returns the path of a program that is a Debian package's.
+func debian(t *testing.T, name, pkg string) string {
 	t.Helper()
-	program, err := exec.LookPath("skopeo")
+	program, err := exec.LookPath(name)
 	if err != nil {
-		t.Skip("skopeo is not installed (Debian: apt-get install skopeo)")
+		t.Skipf("%s is not installed (Debian: apt-get install %s)", name, pkg)
 	}
 	return program
+}
+
+// longest is how long a command may run, on a machine that has much else to do.
+const longest = 3 * time.Minute
+
+// bounded prepares a program that is killed, by its id, when it runs too long or
+// the test ends.
+func bounded(t *testing.T, program string, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), longest)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.WaitDelay = 5 * time.Second // children of the program may hold its output
+	return cmd
 }
 
 // command prepares a program that knows the credentials of private registries
@@ -69,7 +85,7 @@ func command(t *testing.T, servers []server, program string, args ...string) *ex
 	t.Helper()
 	home := t.TempDir()
 	writeCredentials(t, filepath.Join(home, ".docker"), servers)
-	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd := bounded(t, program, args...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "DOCKER_CONFIG=" + filepath.Join(home, ".docker"),
 		"REGISTRY_AUTH_FILE=" + filepath.Join(home, ".docker", "config.json")}
 	cmd.Dir = home

@@ -145,7 +145,7 @@ func newProject(t *testing.T, servers []server, configuration string) project {
 
 func (p project) command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), tool(t, "plugins"), args...)
+	cmd := bounded(t, tool(t, "plugins"), args...)
 	cmd.Dir, cmd.Env = p.dir, p.env
 	return cmd
 }
@@ -157,7 +157,7 @@ func (p project) run(t *testing.T, args ...string) {
 
 func (p project) requireProgram(t *testing.T, name, want string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), filepath.Join(p.dir, ".plugins", "bin", name))
+	cmd := bounded(t, filepath.Join(p.dir, ".plugins", "bin", name))
 	if got := strings.TrimSpace(output(t, cmd)); got != want {
 		t.Errorf("%s prints %q, want %q", name, got, want)
 	}

@@ -61,7 +61,7 @@ func TestClientsPush(t *testing.T) {
 			func(repository string) []string { return []string{"repo", "tags", "--plain-http", repository} }},
 		{"skopeo",
 			func(t *testing.T, to string) (string, []string) {
-				return skopeo(t), []string{"copy", "--insecure-policy", "--all", "--preserve-digests", "--dest-tls-verify=false", "oci:" + layout + ":1.2.0", "docker://" + to}
+				return debian(t, "skopeo", "skopeo"), []string{"copy", "--insecure-policy", "--all", "--preserve-digests", "--dest-tls-verify=false", "oci:" + layout + ":1.2.0", "docker://" + to}
 			},
 			func(repository string) []string {
 				return []string{"list-tags", "--tls-verify=false", "docker://" + repository}

@@ -78,6 +78,15 @@ func forEach(t *testing.T, test func(t *testing.T, open, private server)) {
 	}
 }
 
+// serve runs an open registry, for tests in which its kind does not matter.
+func serve(t *testing.T) server {
+	t.Helper()
+	s := server{Host: freeAddress(t)}
+	startDistribution(t, s.Host, false)
+	await(t, s)
+	return s
+}
+
 // freeAddress finds a loopback port that nobody listens on.
 func freeAddress(t *testing.T) string {
 	t.Helper()
