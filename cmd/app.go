@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -80,12 +81,14 @@ func absolute(path string) (string, error) {
 func (a *app) reportErrors(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		c.SilenceErrors, c.SilenceUsage = true, true
-		if check := c.Args; check != nil {
-			c.Args = func(c *cobra.Command, args []string) error {
-				err := check(c, args)
-				a.newPrinter(c).finish(c, err)
-				return err
-			}
+		check := c.Args
+		if check == nil {
+			check = cobra.ArbitraryArgs
+		}
+		c.Args = func(c *cobra.Command, args []string) error {
+			err := cmp.Or(noEmptyFlag(c.Flags()), check(c, args))
+			a.newPrinter(c).finish(c, err)
+			return err
 		}
 		if run := c.RunE; run != nil {
 			c.RunE = func(c *cobra.Command, args []string) error {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/pluginlock/plugins/internal/text"
 )
 
 // usageArgs makes a mistake in the arguments a usage error.
@@ -20,8 +22,22 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 		if names == "" {
 			return usageErrorf("\"%s\" takes no arguments, and got %q", c.CommandPath(), args[0])
 		}
+		if len(args) == 0 {
+			return usageErrorf("\"%s\" needs %s", c.CommandPath(), names)
+		}
 		return usageErrorf("\"%s\" takes %s, and got %d arguments", c.CommandPath(), names, len(args))
 	}
+}
+
+// noEmptyFlag refuses flags without a value, which are a variable of somebody's
+// script that is not set, and would mean the default.
+func noEmptyFlag(flags *pflag.FlagSet) (err error) {
+	flags.Visit(func(f *pflag.Flag) {
+		if err == nil && f.Value.Type() == "string" && f.Value.String() == "" {
+			err = usageErrorf("--%s has an empty value", f.Name)
+		}
+	})
+	return err
 }
 
 // exclusive makes it a usage error to give more than one of some flags. It does
@@ -62,8 +78,12 @@ func noCommand(c *cobra.Command, args []string) error {
 
 // flagError makes a mistake in a flag a usage error. That a value does not
 // parse is said in words of ours, not in those of Go's parsers.
-func flagError(err error) error {
+func flagError(c *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		return unknownFlag(c, unknown)
+	}
 	if !errors.As(err, &invalid) {
 		return &usageError{err: err}
 	}
@@ -75,6 +95,25 @@ func flagError(err error) error {
 		return usageErrorf("--%s: %q is not a duration, such as 720h or 90m", flag.Name, value)
 	}
 	return usageErrorf("--%s: %q: %w", flag.Name, value, invalid.Unwrap())
+}
+
+// unknownFlag suggests what may have been meant: a flag of nearly that name, or
+// one that was written with a single dash.
+func unknownFlag(c *cobra.Command, e *pflag.NotExistError) error {
+	word, _, _ := strings.Cut(e.GetSpecifiedShortnames(), "=")
+	switch {
+	case word == "":
+	case c.Flags().Lookup(word) != nil:
+		return usageErrorf("unknown flag -%s; did you mean --%s, with two dashes?", word, word)
+	default:
+		return usageErrorf("unknown flag -%s", e.GetSpecifiedName())
+	}
+	var known []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	if near := text.Nearest(e.GetSpecifiedName(), known); near != "" {
+		return usageErrorf("unknown flag --%s; did you mean --%s?", e.GetSpecifiedName(), near)
+	}
+	return usageErrorf("unknown flag --%s", e.GetSpecifiedName())
 }
 
 // strictHelpers makes words that cobra's own commands do not know a usage

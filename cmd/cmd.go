@@ -86,7 +86,7 @@ install directory match.`,
 			root.AddCommand(command)
 		}
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
+	root.SetFlagErrorFunc(flagError)
 	root.SetUsageTemplate(root.UsageTemplate() + exitCodesHelp)
 	app.reportErrors(root)
 	return root
