@@ -39,6 +39,7 @@ func warm(b *testing.B, number, rounds int, aim float64) {
 // warmProject installs small plugins once, so that the next init is warm.
 func warmProject(t testing.TB, number int) (*project, *registry, func()) {
 	t.Helper()
+	build(t) // fails early, if it does
 	r, dir := newRegistry(t), fresh(t)
 	p := newProject(t, dir, r.host, smallPlugins(t, r, number))
 	launch(t, 1, p.command("init"))
