@@ -98,7 +98,7 @@ func (p *Problem) detail() string {
 		b.WriteString(": ")
 	}
 	b.WriteString(cause)
-	if text := b.String(); !strings.Contains(text, "\n") && !strings.HasSuffix(text, ".") {
+	if text := b.String(); !strings.Contains(text, "\n") && !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "?") {
 		b.WriteString(".")
 	}
 	if len(p.Hint) > 0 {
@@ -161,7 +161,7 @@ func (p *Problem) withoutSource(text string) string {
 		mirror, rest, _ := strings.Cut(rest, "): ")
 		return fmt.Sprintf("mirror %s: %s", mirror, rest)
 	}
-	return text
+	return strings.Replace(text, ": "+p.Source+": ", ": ", 1) // within what the installer says of it
 }
 
 // DiagnosticError is a problem of the user's text, as the parser found it.

@@ -20,6 +20,7 @@ import (
 	"github.com/pluginlock/plugins/installer"
 	"github.com/pluginlock/plugins/internal/extract"
 	"github.com/pluginlock/plugins/internal/store"
+	"github.com/pluginlock/plugins/internal/text"
 	"github.com/pluginlock/plugins/lock"
 )
 
@@ -175,7 +176,7 @@ func (r *run) excerpt(path string, src []byte, err error) error {
 		if r.files == nil {
 			r.files = map[string]*hcl.File{}
 		}
-		r.files[shown] = &hcl.File{Bytes: src}
+		r.files[shown] = &hcl.File{Bytes: text.Printable(src)}
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -99,7 +100,37 @@ func (p *printer) warnings(result *plugins.Result) {
 func (p *printer) diagnostics(diags hcl.Diagnostics, files map[string]*hcl.File) {
 	color := p.terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	writer := hcl.NewDiagnosticTextWriter(p.errOut, files, 0, color)
-	_ = writer.WriteDiagnostics(diags)
+	bare := hcl.NewDiagnosticTextWriter(p.errOut, nil, 0, color)
+	for _, d := range diags {
+		if hasLongLine(files, d.Subject) || hasLongLine(files, d.Context) {
+			_ = bare.WriteDiagnostic(d)
+			continue
+		}
+		_ = writer.WriteDiagnostic(d)
+	}
+}
+
+// longestLine is how many bytes a line of an excerpt may have: longer ones are
+// written by programs, and would fill the screen in place of the message.
+const longestLine = 500
+
+// hasLongLine reports whether one of the lines of a range is too long to show.
+func hasLongLine(files map[string]*hcl.File, at *hcl.Range) bool {
+	if at == nil || files[at.Filename] == nil || at.End.Byte > len(files[at.Filename].Bytes) {
+		return false
+	}
+	src := files[at.Filename].Bytes
+	start := bytes.LastIndexByte(src[:at.Start.Byte], '\n') + 1
+	end := len(src)
+	if i := bytes.IndexByte(src[at.End.Byte:], '\n'); i >= 0 {
+		end = at.End.Byte + i
+	}
+	for line := range bytes.SplitSeq(src[start:end], []byte("\n")) {
+		if len(line) > longestLine {
+			return true
+		}
+	}
+	return false
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

@@ -143,6 +143,9 @@ func (in *Installer) fetchDocuments(ctx context.Context, documents *documents, f
 	case topErr != nil:
 		return topErr // where the index is gone its manifests may be too
 	case errors.Is(manifestErr, getter.ErrNotFound):
+		if err := chain.Listed(f.entry, f.locked, top); err != nil {
+			return err // it is not the registry that lost it
+		}
 		return fmt.Errorf("the manifest for %s is missing: %w", f.platform, manifestErr)
 	case manifestErr != nil:
 		return manifestErr

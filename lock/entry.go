@@ -20,7 +20,7 @@ func (r *reader) entry(block *hclsyntax.Block) (Entry, bool) {
 	}
 	e := Entry{Name: block.Labels[0], Range: hcl.RangeBetween(block.TypeRange, block.LabelRanges[0])}
 	if reason := checkName(e.Name); reason != "" {
-		r.refuse(block.LabelRanges[0], "Invalid plugin name", "%q cannot be the name of a plugin: %s. %s", text.Clip(e.Name), reason, restore)
+		r.refuse(block.LabelRanges[0], "Invalid plugin name", "%s cannot be the name of a plugin: %s. %s", text.Quote(e.Name), reason, restore)
 	}
 	r.onlyKnown(block.Body, "a plugin block",
 		[]string{"source", "version", "tag", "digest", "protocols", "executable"}, []string{"platform"})
@@ -117,9 +117,9 @@ func (r *reader) readTag(block *hclsyntax.Block, version addr.Version) string {
 	parsed, release := addr.ParseTag(tag)
 	switch {
 	case !release:
-		r.refuse(attr.Expr.Range(), "Invalid tag", "The tag %q is not a version. %s", text.Clip(tag), restore)
+		r.refuse(attr.Expr.Range(), "Invalid tag", "The tag %s is not a version. %s", text.Quote(tag), restore)
 	case parsed != version:
-		r.refuse(attr.Expr.Range(), "Invalid tag", "The tag %q is the version %s, but the entry is for %s. %s", text.Clip(tag), parsed, version, restore)
+		r.refuse(attr.Expr.Range(), "Invalid tag", "The tag %s is the version %s, but the entry is for %s. %s", text.Quote(tag), parsed, version, restore)
 	case tag == version.Tag():
 		r.refuse(attr.Expr.Range(), "Redundant tag", "A tag that is spelt like the version is not recorded: delete the line.")
 	}
@@ -170,7 +170,7 @@ func (r *reader) path(e hclsyntax.Expression) string {
 		return ""
 	}
 	if reason := checkPath(s); reason != "" {
-		r.refuse(e.Range(), "Invalid executable", "%q is not the path of an executable in an image: %s. %s", text.Clip(s), reason, restore)
+		r.refuse(e.Range(), "Invalid executable", "%s is not the path of an executable in an image: %s. %s", text.Quote(s), reason, restore)
 	}
 	return s
 }

@@ -94,7 +94,7 @@ func (r *reader) normal(at hcl.Range, what, written, parsed string) bool {
 	if written == parsed {
 		return true
 	}
-	r.refuse(at, upperFirst(what)+" not in normal form", "The %s %q must be written %q. %s", what, text.Clip(written), parsed, restore)
+	r.refuse(at, upperFirst(what)+" not in normal form", "The %s %s must be written %q. %s", what, text.Quote(written), parsed, restore)
 	return false
 }
 

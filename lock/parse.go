@@ -157,12 +157,12 @@ func (r *reader) format(body *hclsyntax.Body) {
 func (r *reader) onlyKnown(body *hclsyntax.Body, where string, attributes, blocks []string) {
 	for name, attr := range body.Attributes {
 		if !contains(attributes, name) {
-			r.refuse(attr.NameRange, "Unknown attribute", "%s has no attribute %q%s %s", upperFirst(where), text.Clip(name), suggest(name, attributes), deleteIt)
+			r.refuse(attr.NameRange, "Unknown attribute", "%s has no attribute %s%s %s", upperFirst(where), text.Quote(name), suggest(name, attributes), deleteIt)
 		}
 	}
 	for _, block := range body.Blocks {
 		if !contains(blocks, block.Type) {
-			r.refuse(block.TypeRange, "Unknown block", "%s has no block %q%s %s", upperFirst(where), text.Clip(block.Type), suggest(block.Type, blocks), deleteIt)
+			r.refuse(block.TypeRange, "Unknown block", "%s has no block %s%s %s", upperFirst(where), text.Quote(block.Type), suggest(block.Type, blocks), deleteIt)
 		}
 	}
 }

@@ -58,12 +58,8 @@ func Verify(entry *lock.Entry, platform lock.Platform, top, manifest *image.Docu
 	case manifest.Manifest == nil:
 		return differ("the manifest for "+platform.Platform.String(), platform.Manifest, "an index")
 	}
-	listed, err := listedFor(top, platform.Platform)
-	if err != nil {
+	if err := Listed(entry, platform, top); err != nil {
 		return Pinned{}, err
-	}
-	if listed != platform.Manifest {
-		return differ("the manifest for "+platform.Platform.String(), platform.Manifest, orNone(listed.String()))
 	}
 	if source := top.Source(); source != "" && source != entry.Source.String() {
 		return differ("the source", entry.Source, source)
@@ -90,6 +86,18 @@ func Verify(entry *lock.Entry, platform lock.Platform, top, manifest *image.Docu
 		return differ("the list of protocols", orNone(text.Join(entry.Protocols)), orNone(text.Join(declared.Protocols)))
 	}
 	return Pinned{manifest, true, declared, declared.Executable, declared.ExecutableDigest}, nil
+}
+
+// Listed checks the link that needs no manifest: that top, the document which
+// the entry's digest names, offers for the platform what entry has for it.
+//
+// Errors: those of [Verify].
+func Listed(entry *lock.Entry, platform lock.Platform, top *image.Document) error {
+	listed, err := listedFor(top, platform.Platform)
+	if err == nil && listed != platform.Manifest {
+		err = &Error{entry.Name, "the manifest for " + platform.Platform.String(), platform.Manifest.String(), orNone(listed.String())}
+	}
+	return err
 }
 
 // DeclaredVersion reads the version that a plugin image declares; ok is false

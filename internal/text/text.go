@@ -3,6 +3,7 @@
 package text
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -43,6 +44,37 @@ func ClipTo(s string, limit int) string {
 // Quote puts foreign text between quotation marks: escaped once, cut where it
 // is too long, and unable to end the quotation itself.
 func Quote(s string) string { return `"` + strings.ReplaceAll(Clip(s), `"`, `\"`) + `"` }
+
+// Printable returns the text of a file as excerpts may show it, with question
+// marks for whatever is neither printable nor a tab or the end of a line. The
+// length stays the same.
+func Printable(text []byte) []byte {
+	var shown []byte // nil as long as it would be equal
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		if !isPrintable(r, text[i+size:]) || r == utf8.RuneError && size == 1 {
+			if shown == nil {
+				shown = bytes.Clone(text)
+			}
+			copy(shown[i:], "????"[:size])
+		}
+		i += size
+	}
+	if shown == nil {
+		return text
+	}
+	return shown
+}
+
+func isPrintable(r rune, rest []byte) bool {
+	switch r {
+	case '\n', '\t':
+		return true
+	case '\r':
+		return bytes.HasPrefix(rest, []byte("\n"))
+	}
+	return unicode.IsPrint(r)
+}
 
 // Sentence makes a sentence of an error's text, which has none of ours yet.
 func Sentence(err error) string {
