@@ -87,15 +87,12 @@ func (a *app) reportErrors(root *cobra.Command) {
 		}
 		c.Args = func(c *cobra.Command, args []string) error {
 			err := cmp.Or(noEmptyFlag(c.Flags()), check(c, args))
-			a.newPrinter(c).finish(c, err)
-			return err
+			return a.newPrinter(c).finish(c, err)
 		}
 		if run := c.RunE; run != nil {
 			c.RunE = func(c *cobra.Command, args []string) error {
 				p := a.newPrinter(c)
-				err := run(c, args)
-				p.finish(c, err)
-				return err
+				return p.finish(c, run(c, args))
 			}
 		}
 		a.reportErrors(c)

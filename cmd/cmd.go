@@ -103,7 +103,7 @@ func Main(args []string) int {
 	var usage *usageError
 	if errors.As(err, &usage) && !usage.reported {
 		p := &printer{out: os.Stdout, errOut: os.Stderr, json: asksForJSON(args)}
-		p.finish(failed, err)
+		_ = p.finish(failed, err)
 	}
 	if signal := caught(); signal != 0 && err != nil {
 		return 128 + int(signal)

@@ -23,18 +23,29 @@ type printer struct {
 	out, errOut io.Writer
 	terminal    bool // errOut is one
 	quiet, json bool
-	printed     bool // the document was written
+	printed     bool  // the document was written
+	lost        error // what kept a part of the result from being written
+}
+
+// Write writes to standard output. Nobody looks at its error where a line is
+// printed; finish does.
+func (p *printer) Write(b []byte) (int, error) {
+	n, err := p.out.Write(b)
+	if p.lost == nil {
+		p.lost = err
+	}
+	return n, err
 }
 
 // line prints a line of the result.
 func (p *printer) line(format string, args ...any) {
 	if !p.json && !p.quiet {
-		fmt.Fprintf(p.out, format+"\n", args...)
+		fmt.Fprintf(p, format+"\n", args...)
 	}
 }
 
 // result prints what the command was asked for, also with --quiet.
-func (p *printer) result(s string) { fmt.Fprintln(p.out, s) }
+func (p *printer) result(s string) { fmt.Fprintln(p, s) }
 
 // note prints a line beside the result.
 func (p *printer) note(format string, args ...any) {
@@ -46,14 +57,15 @@ func (p *printer) note(format string, args ...any) {
 // document prints the JSON document of a command.
 func (p *printer) document(v any) {
 	p.printed = true
-	encoder := json.NewEncoder(p.out)
+	encoder := json.NewEncoder(p)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	_ = encoder.Encode(v)
 }
 
-// finish reports how a command ended.
-func (p *printer) finish(c *cobra.Command, err error) {
+// finish reports how a command ended, and returns that: a result that could not
+// be written is a failure, too.
+func (p *printer) finish(c *cobra.Command, err error) error {
 	if p.json && !p.printed && err != nil {
 		p.document(struct {
 			Errors []problemDocument `json:"errors"`
@@ -61,6 +73,9 @@ func (p *printer) finish(c *cobra.Command, err error) {
 	}
 	var usage *usageError
 	var silent *silentError
+	if p.lost != nil && (err == nil || errors.As(err, &silent)) {
+		err = p.lost
+	}
 	switch {
 	case err == nil || errors.As(err, &silent):
 	case errors.As(err, &usage):
@@ -69,6 +84,7 @@ func (p *printer) finish(c *cobra.Command, err error) {
 	default:
 		p.failure(err)
 	}
+	return err
 }
 
 func printUsageError(w io.Writer, c *cobra.Command, usage *usageError) {
@@ -131,6 +147,17 @@ func hasLongLine(files map[string]*hcl.File, at *hcl.Range) bool {
 		}
 	}
 	return false
+}
+
+// draws reports whether bars can be drawn on standard error: on a terminal that
+// can move its cursor and has a size.
+func (p *printer) draws() bool {
+	f, ok := p.errOut.(*os.File)
+	if !ok || !p.terminal || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	width, height, err := term.GetSize(int(f.Fd()))
+	return err == nil && width > 0 && height > 0
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

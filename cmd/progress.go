@@ -57,7 +57,7 @@ func (p *progress) note(format string, args ...any) {
 
 func (p *progress) download(e plugins.Event) {
 	key := e.Plugin + " " + e.Platform.String()
-	if !p.printer.terminal {
+	if !p.printer.draws() {
 		if !p.started[key] {
 			p.printer.note("%s: downloading %s for %s (%s)", e.Plugin, e.Version, e.Platform, size(e.Total))
 		}
@@ -70,8 +70,10 @@ func (p *progress) download(e plugins.Event) {
 	bar := p.byName[key]
 	if bar == nil {
 		bar = p.bars.AddBar(e.Total,
-			mpb.PrependDecorators(decor.Name(e.Plugin+" "+e.Version, decor.WCSyncSpaceR)),
-			mpb.AppendDecorators(decor.CountersKibiByte("% .1f / % .1f")))
+			mpb.PrependDecorators(decor.Name(fmt.Sprintf("%s %s %s", e.Plugin, e.Version, e.Platform), decor.WCSyncSpaceR)),
+			mpb.AppendDecorators(decor.Any(func(s decor.Statistics) string {
+				return size(s.Current) + " of " + size(s.Total)
+			})))
 		p.byName[key] = bar
 	}
 	bar.SetCurrent(e.Done)

@@ -27,7 +27,7 @@ func (p *printer) table(t *table) {
 	}
 	_ = w.Flush()
 	for line := range strings.Lines(b.String()) {
-		fmt.Fprintln(p.out, strings.TrimRight(line, " \n"))
+		fmt.Fprintln(p, strings.TrimRight(line, " \n"))
 	}
 }
 
