@@ -67,7 +67,7 @@ func renamed(entry *lock.Entry, name string) *lock.Entry {
 // version unless it was told to.
 func supersede(d decision, found *Resolution, named, acceptRepublished bool) (entry *lock.Entry, warning, err error) {
 	next := &found.Entry
-	if d.entry == nil || d.entry.Source != d.req.Source || unfit(d.req, d.entry) != "" {
+	if d.entry == nil || unfit(d.req, d.entry) != "" {
 		return next, nil, nil
 	}
 	order := next.Version.Compare(d.entry.Version)

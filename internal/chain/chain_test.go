@@ -177,6 +177,9 @@ func TestBrokenLinks(t *testing.T) {
 		}), "the manifest for linux/amd64"},
 		"the manifest is an index": {with(plugin(), func(l *links) {
 			inner := index(t, nil, entry(amd64, other()))
+			listed := entry(amd64, inner)
+			listed["mediaType"] = image.MediaTypeOCIManifest
+			l.entries = func(*image.Document) []object { return []object{listed} }
 			l.platform = func(p *lock.Platform) { p.Manifest = inner.Digest }
 			l.fetched = func(top, _ *image.Document) (*image.Document, *image.Document) { return top, inner }
 		}), "the manifest for linux/amd64"},
