@@ -157,11 +157,15 @@ func (p *Problem) withoutSource(text string) string {
 	if rest, ok := strings.CutPrefix(text, p.Source+": "); ok {
 		return rest
 	}
-	if rest, ok := strings.CutPrefix(text, p.Source+" (mirror "); ok {
-		mirror, rest, _ := strings.Cut(rest, "): ")
-		return fmt.Sprintf("mirror %s: %s", mirror, rest)
+	before, rest, ok := strings.Cut(text, p.Source+" (mirror ")
+	if !ok {
+		return strings.Replace(text, ": "+p.Source+": ", ": ", 1) // within what the installer says of it
 	}
-	return strings.Replace(text, ": "+p.Source+": ", ": ", 1) // within what the installer says of it
+	mirror, rest, _ := strings.Cut(rest, "): ")
+	if i := strings.Index(rest, mirror); i >= 0 { // a directory names itself
+		return before + rest[:i] + "mirror " + rest[i:]
+	}
+	return fmt.Sprintf("%smirror %s: %s", before, mirror, rest)
 }
 
 // DiagnosticError is a problem of the user's text, as the parser found it.
