@@ -102,7 +102,8 @@ func (p *Problem) detail() string {
 		b.WriteString(".")
 	}
 	if len(p.Hint) > 0 {
-		b.WriteString("\n\n" + lead(p.Err) + ":\n")
+		lead, _ := advise(p.Err, p.Plugin)
+		b.WriteString("\n\n" + cmp.Or(lead, "This helps") + ":\n")
 	}
 	for _, argv := range p.Hint {
 		fmt.Fprintf(&b, "\n  %s", strings.Join(argv, " "))
@@ -225,7 +226,7 @@ func (r *run) collect(err error) []Problem {
 		}
 		return problems
 	}
-	return []Problem{{Err: err, Hint: r.hints(err)}}
+	return []Problem{{Err: err, Hint: hints(err, "")}}
 }
 
 // interrupted reports whether nothing is wrong but that the run was stopped,
@@ -250,7 +251,7 @@ func (e *LockFileError) Unwrap() error { return e.Err }
 // problem adds to an installer's problem where its requirement is written, and
 // what to do about it.
 func (r *run) problem(p *installer.Problem) Problem {
-	full := Problem{Plugin: p.Plugin, Source: p.Source.String(), Version: p.Version, Err: p.Err, Hint: append(p.Hint, r.hints(p)...)}
+	full := Problem{Plugin: p.Plugin, Source: p.Source.String(), Version: p.Version, Err: p.Err, Hint: hints(p.Err, p.Plugin)}
 	for _, req := range r.requirements {
 		if req.Name != p.Plugin {
 			continue

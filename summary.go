@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"strings"
 
 	"github.com/pluginlock/plugins/getter"
 	"github.com/pluginlock/plugins/installer"
@@ -107,95 +106,4 @@ func notice(kind getter.NoticeKind) func(error) bool {
 func as[T error](err error) bool {
 	var target T
 	return errors.As(err, &target)
-}
-
-// hints lists commands that help against an error.
-func (r *run) hints(err error) [][]string {
-	var differs *installer.DifferenceError
-	var noMatch *installer.NoMatchError
-	var notOffered *installer.NotOfferedError
-	var republished *installer.RepublishedError
-	var unsafe *store.UnsafeError
-	var problem *installer.Problem
-	errors.As(err, &problem)
-	switch {
-	case (errors.As(err, &noMatch) && noMatch.Stats.Tags > 0 || as[*installer.UnsuitableError](err)) && problem != nil:
-		return [][]string{{"plugins", "inspect", problem.Plugin}}
-	case errors.As(err, &differs):
-		return [][]string{{"plugins", "init"}}
-	case errors.As(err, &republished) && problem != nil:
-		return [][]string{{"plugins", "update", problem.Plugin, "--accept-republished"}}
-	case as[*installer.GoneError](err) && problem != nil:
-		return [][]string{{"plugins", "update", problem.Plugin}}
-	case errors.As(err, &notOffered) && len(notOffered.Offered) > 0:
-		return [][]string{{"plugins", "init", "--platform", notOffered.Offered[0].String()}}
-	case as[*NotInstalledError](err), as[*chain.Error](err):
-		return [][]string{{"plugins", "init"}}
-	case as[*NotVerifiedError](err):
-		return [][]string{{"plugins", "verify", "--repair"}}
-	case errors.As(err, &unsafe):
-		return [][]string{{"chmod", "go-w", unsafe.Path}}
-	case as[*UnknownPluginError](err):
-		return [][]string{{"plugins", "list"}}
-	case errors.Is(err, getter.ErrNotAllowed):
-		return [][]string{{"plugins", "env"}}
-	case loginHost(err) != "":
-		return [][]string{{"plugins", "login", loginHost(err), "--username", "NAME", "--password-stdin"}}
-	case as[*store.ReadOnlyError](err), errors.Is(err, store.ErrNoDirectory):
-		return [][]string{{"plugins", "init", "--cache-dir", "DIRECTORY"}}
-	case as[*installdir.SymlinkError](err):
-		return [][]string{{"plugins", "init", "--link-mode", "copy"}}
-	}
-	return nil
-}
-
-// loginHost is the registry, or mirror, that wants other credentials than it
-// was shown; "" where that is not what is wrong.
-func loginHost(err error) string {
-	var refused *getter.Error
-	if !errors.As(err, &refused) || !errors.Is(err, getter.ErrUnauthorized) && !errors.Is(err, getter.ErrForbidden) {
-		return ""
-	}
-	if refused.Mirror != "" {
-		host, _, _ := strings.Cut(refused.Mirror, "/")
-		return host
-	}
-	return refused.Source.Host()
-}
-
-// lead introduces the commands of hints.
-func lead(err error) string {
-	switch {
-	case as[*installer.NoMatchError](err), as[*installer.UnsuitableError](err):
-		return "To see what the registry has, and why each version is chosen or not"
-	case as[*store.UnsafeError](err):
-		return "To take that right from them"
-	case as[*UnknownPluginError](err):
-		return "To see which plugins there are"
-	case errors.Is(err, getter.ErrNotAllowed):
-		return "To see where these settings are"
-	case loginHost(err) != "":
-		return "To log in, with the password or a token on standard input"
-	case as[*installer.DifferenceError](err):
-		return "To bring it up to date"
-	case as[*installer.RepublishedError](err):
-		return "To take the new image, once its publisher has said that it is right"
-	case as[*installer.GoneError](err):
-		return "To select a version anew"
-	case as[*installer.NotOfferedError](err):
-		return "To install it for another platform"
-	case as[*chain.Error](err):
-		return "Restore the lock file from version control, or delete this entry of it and have it resolved anew with"
-	case as[*NotInstalledError](err):
-		return "To install what the lock file says"
-	case as[*NotVerifiedError](err):
-		return "To discard what is damaged and install it again"
-	case errors.Is(err, store.ErrNoDirectory):
-		return "To say where the cache is"
-	case as[*store.ReadOnlyError](err):
-		return "To use another cache"
-	case as[*installdir.SymlinkError](err):
-		return "To install copies"
-	}
-	return "This helps"
 }

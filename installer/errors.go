@@ -15,9 +15,8 @@ import (
 type Problem struct {
 	Plugin  string
 	Source  addr.Source
-	Version string     // "" before one was selected
-	Err     error      // never nil
-	Hint    [][]string // commands that help, as arguments; the first word is the program's name
+	Version string // "" before one was selected
+	Err     error  // never nil
 }
 
 func (p *Problem) Error() string { return fmt.Sprintf("plugin %q: %v", p.Plugin, p.Err) }

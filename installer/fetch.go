@@ -1,11 +1,13 @@
 package installer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -126,6 +128,21 @@ func (in *Installer) fetchAll(ctx context.Context, plan *Plan) error {
 	}
 	sortLargestFirst(missing)
 	return eachTarget(missing, transfers, func(t *Target) error { return in.fetchFiles(ctx, plan.documents, &t.fetch) })
+}
+
+// sortLargestFirst starts the longest downloads first, so that none is left
+// alone at the end.
+func sortLargestFirst(targets []*Target) {
+	slices.SortStableFunc(targets, func(a, b *Target) int { return cmp.Compare(b.fetch.size(), a.fetch.size()) })
+}
+
+// size is the number of bytes of the layers, of which a foreign image may need
+// only some.
+func (f *fetch) size() (total int64) {
+	for _, layer := range f.manifest.Manifest.Layers {
+		total += layer.Size
+	}
+	return total
 }
 
 // fetchDocuments gets index and manifest side by side and checks the chain.

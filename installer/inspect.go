@@ -29,11 +29,11 @@ type Inspected struct {
 	Platform   addr.Platform
 	Manifest   addr.Digest
 	Dir        string // of its files in the install directory; "" where it is not installed
-	Executable string
-	Override   string
+	Executable string // path of its program below Dir; "" as there
+	Override   string // path of the local program that is installed in its place; "" where none is
 	Installed  installdir.Description
 	Status     Status
-	Required   bool
+	Required   bool  // the configuration asks for it
 	Err        error // why it is damaged
 }
 

@@ -1,29 +1,12 @@
 package installer
 
 import (
-	"cmp"
 	"context"
 	"io"
-	"slices"
 	"time"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
-
-// sortLargestFirst starts the longest downloads first, so that none is left
-// alone at the end.
-func sortLargestFirst(targets []*Target) {
-	slices.SortStableFunc(targets, func(a, b *Target) int { return cmp.Compare(b.fetch.size(), a.fetch.size()) })
-}
-
-// size is the number of bytes of the layers, of which a foreign image may need
-// only some.
-func (f *fetch) size() (total int64) {
-	for _, layer := range f.manifest.Manifest.Layers {
-		total += layer.Size
-	}
-	return total
-}
 
 // observed returns a repository whose blobs report their progress.
 func (in *Installer) observed(repo Repository, f fetch) Repository {

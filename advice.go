@@ -1,0 +1,75 @@
+package plugins
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/pluginlock/plugins/getter"
+	"github.com/pluginlock/plugins/installer"
+	"github.com/pluginlock/plugins/internal/chain"
+	"github.com/pluginlock/plugins/internal/installdir"
+	"github.com/pluginlock/plugins/internal/store"
+)
+
+// advise returns the commands that help against an error and the words that
+// introduce them; both are empty where no command does. plugin is whose error
+// it is, "" where it is nobody's.
+func advise(err error, plugin string) (lead string, commands [][]string) {
+	command := func(lead string, argv ...string) (string, [][]string) { return lead, [][]string{argv} }
+	var noMatch *installer.NoMatchError
+	var notOffered *installer.NotOfferedError
+	var unsafe *store.UnsafeError
+	switch {
+	case plugin != "" && (errors.As(err, &noMatch) && noMatch.Stats.Tags > 0 || as[*installer.UnsuitableError](err)):
+		return command("To see what the registry has, and why each version is chosen or not", "plugins", "inspect", plugin)
+	case as[*installer.DifferenceError](err):
+		return command("To bring it up to date", "plugins", "init")
+	case plugin != "" && as[*installer.RepublishedError](err):
+		return command("To take the new image, once its publisher has said that it is right", "plugins", "update", plugin, "--accept-republished")
+	case plugin != "" && as[*installer.GoneError](err):
+		return command("To select a version anew", "plugins", "update", plugin)
+	case errors.As(err, &notOffered) && len(notOffered.Offered) > 0:
+		return command("To install it for another platform", "plugins", "init", "--platform", notOffered.Offered[0].String())
+	case as[*chain.Error](err):
+		return command("Restore the lock file from version control, or delete this entry of it and have it resolved anew with", "plugins", "init")
+	case as[*NotInstalledError](err):
+		return command("To install what the lock file says", "plugins", "init")
+	case as[*NotVerifiedError](err):
+		return command("To discard what is damaged and install it again", "plugins", "verify", "--repair")
+	case errors.As(err, &unsafe):
+		return command("To take that right from them", "chmod", "go-w", unsafe.Path)
+	case as[*UnknownPluginError](err):
+		return command("To see which plugins there are", "plugins", "list")
+	case errors.Is(err, getter.ErrNotAllowed):
+		return command("To see where these settings are", "plugins", "env")
+	case loginHost(err) != "":
+		return command("To log in, with the password or a token on standard input", "plugins", "login", loginHost(err), "--username", "NAME", "--password-stdin")
+	case errors.Is(err, store.ErrNoDirectory):
+		return command("To say where the cache is", "plugins", "init", "--cache-dir", "DIRECTORY")
+	case as[*store.ReadOnlyError](err):
+		return command("To use another cache", "plugins", "init", "--cache-dir", "DIRECTORY")
+	case as[*installdir.SymlinkError](err):
+		return command("To install copies", "plugins", "init", "--link-mode", "copy")
+	}
+	return "", nil
+}
+
+// hints are the commands of [advise].
+func hints(err error, plugin string) [][]string {
+	_, commands := advise(err, plugin)
+	return commands
+}
+
+// loginHost is the registry, or mirror, that wants other credentials than it
+// was shown; "" where that is not what is wrong.
+func loginHost(err error) string {
+	var refused *getter.Error
+	if !errors.As(err, &refused) || !errors.Is(err, getter.ErrUnauthorized) && !errors.Is(err, getter.ErrForbidden) {
+		return ""
+	}
+	if refused.Mirror != "" {
+		host, _, _ := strings.Cut(refused.Mirror, "/")
+		return host
+	}
+	return refused.Source.Host()
+}
