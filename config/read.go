@@ -91,7 +91,35 @@ func parse(text []byte, name string) (*hcl.File, hcl.Diagnostics) {
 	} else {
 		file, diags = hclsyntax.ParseConfig(text, name, hcl.InitialPos)
 	}
+	if diags.HasErrors() {
+		if d := unmerged(text, name); d != nil {
+			return file, hcl.Diagnostics{d}
+		}
+	}
 	return file, withoutEcho(diags)
+}
+
+// unmerged finds git's conflict markers in a file that does not parse: what the
+// parser says of them tells nobody what they are.
+func unmerged(text []byte, name string) *hcl.Diagnostic {
+	var at *hcl.Range // of the first marker
+	markers := []string{"<<<<<<<", "=======", ">>>>>>>"}
+	offset := 0
+	for n, line := range bytes.SplitAfter(text, []byte("\n")) {
+		word, _, _ := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte(" "))
+		if string(word) == markers[0] {
+			if at == nil {
+				start := hcl.Pos{Line: n + 1, Column: 1, Byte: offset}
+				at = &hcl.Range{Filename: name, Start: start, End: hcl.Pos{Line: n + 1, Column: 1 + len(word), Byte: offset + len(word)}}
+			}
+			if markers = markers[1:]; len(markers) == 0 {
+				return problem("Unresolved merge conflict", *at,
+					"This line is a conflict marker of git. Choose between the two sides, delete the markers, and then resolve conflicts in the lock file, if it has any, with:\n\n  plugins lock --resolve-conflicts")
+			}
+		}
+		offset += len(line)
+	}
+	return nil
 }
 
 // withoutEcho drops what HCL says about every further line after a string that
