@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"archive/tar"
 	"bufio"
 	"bytes"
 	"context"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/pluginlock/plugins/internal/text"
 )
 
 // stream is the unpacked content of a blob, held to the limits of its kind.
@@ -22,6 +25,7 @@ type stream struct {
 	lim    Limits
 	max    int64     // unpacked bytes that are allowed
 	n      int64     // unpacked bytes so far
+	last   string    // the entry last read, escaped
 	digest hash.Hash // of the unpacked bytes; nil where nobody wants it
 	err    error     // a limit that was exceeded; not the decoder's
 	free   func()    // gives the decoder back
@@ -167,6 +171,30 @@ func (s *stream) Read(p []byte) (int, error) {
 	return 0, s.err
 }
 
+// entries visits the entries of the tar archive that the stream holds, at most so
+// many. content is that of the one entry and of no use after visit.
+//
+// Errors: those of visit; [*LimitError]; a *readError.
+func (s *stream) entries(most int, visit func(h *tar.Header, content io.Reader) error) error {
+	archive := tar.NewReader(s)
+	for n := 0; ; n++ {
+		h, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil && !errors.Is(err, tar.ErrInsecurePath) { // names are judged by our own rules
+			return &readError{err}
+		}
+		s.last = text.Clip(h.Name)
+		if n == most {
+			return exceeds(limitEntries, int64(most), h.Name)
+		}
+		if err := visit(h, archive); err != nil {
+			return err
+		}
+	}
+}
+
 // drain reads to the end of the blob, so that its reader has verified it.
 // What comes must be zeros, at most limit of them; a negative limit allows
 // anything.
@@ -192,30 +220,26 @@ func (s *stream) drain(limit int64) error {
 	return nil
 }
 
+// allZero compares b with itself, one byte on: many bytes at once.
 func allZero(b []byte) bool {
-	for _, c := range b {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
+	return len(b) == 0 || b[0] == 0 && bytes.Equal(b[1:], b[:len(b)-1])
 }
 
 // verdict explains why reading stopped with err. A limit or an error of the
 // blob's reader is the cause of whatever the decoder made of it. Where the bytes
 // themselves are bad, the rest of the blob is read first: a digest that does not
 // match explains them better.
-func (s *stream) verdict(err error, after string) error {
+func (s *stream) verdict(err error) error {
 	if cause := s.ctx.Err(); cause != nil {
 		return cause
 	}
 	if s.err != nil {
 		if limit, ok := errors.AsType[*LimitError](s.err); ok && limit.Entry == "" {
-			limit.Entry = after
+			limit.Entry = s.last
 		}
 		return s.err
 	}
-	return s.src.verdict(err, after)
+	return s.src.verdict(err, s.last)
 }
 
 func (s *source) verdict(err error, after string) error {

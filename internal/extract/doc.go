@@ -1,13 +1,12 @@
-// Package extract turns the layers of an image into files on disk, and reads
-// such files back. It trusts nothing that it is given: a name, a link, a size or
+// Package extract turns the layers of an image into files on disk. It trusts nothing that it is given: a name, a link, a size or
 // a header in an archive is checked by the same rules on every operating system,
 // because the lock file that pins the archive is shared between them.
 //
 // Start at [Payload], which unpacks the one payload layer of a plugin image, and
 // [Executable], which takes one program out of a foreign image. [Content] is the
-// digest that a plugin image declares of its files, [Walk] reads the records for
-// it from a tree on disk, and [CheckExecutable] compares a program's header with
-// the platform it was offered for.
+// digest that a plugin image declares of its files, and [CheckExecutable] compares
+// a program's header with the platform it was offered for. Records are read back
+// from disk by package store/tree.
 //
 // # What is refused
 //

@@ -17,7 +17,7 @@ func TestFoldKeyOfEveryLetter(t *testing.T) {
 		s := "x" + string(r)
 		key := foldKey(s)
 		for _, other := range []string{norm.NFC.String(s), norm.NFD.String(s), strings.ToUpper(s), key} {
-			if foldKey(other) != key {
+			if other != s && foldKey(other) != key {
 				t.Errorf("%U: %q has the key %q, %q has %q", r, s, key, other, foldKey(other))
 			}
 		}

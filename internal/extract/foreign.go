@@ -158,7 +158,7 @@ func (s *search) scan(desc ocispec.Descriptor, p *pass) error {
 	}
 	_ = p.discard() // the first error tells more; the caller removes the rest
 	if read, ok := errors.AsType[*readError](err); ok {
-		return p.in.verdict(read.err, p.last)
+		return p.in.verdict(read.err)
 	}
 	return err
 }

@@ -36,9 +36,6 @@ type Limits struct {
 	LayerBytes   int64 // MaxLayerBytes
 }
 
-// DefaultLimits returns the limits with every default filled in.
-func DefaultLimits() Limits { return Limits{}.withDefaults() }
-
 func (l Limits) withDefaults() Limits {
 	orDefault(&l.Entries, MaxEntries)
 	orDefault(&l.Bytes, MaxBytes)

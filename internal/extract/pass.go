@@ -6,8 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-
-	"github.com/pluginlock/plugins/internal/text"
 )
 
 const (
@@ -26,9 +24,7 @@ type pass struct {
 	guess   func() map[string]string // from a file of the layer to the wanted name
 	in      *stream
 	taken   []capture
-	entries int
 	guesses int
-	last    string // the entry last read, escaped
 }
 
 // capture is a file that was written because it may turn out to be the program.
@@ -63,33 +59,22 @@ func (p *pass) discard() error {
 
 func (p *pass) run() error {
 	files := p.guess()
-	archive := tar.NewReader(p.in)
-	for {
-		h, err := archive.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil && !errors.Is(err, tar.ErrInsecurePath) { // names are judged by our own rules
-			return &readError{err}
-		}
-		p.last = text.Clip(h.Name)
-		if p.entries++; p.entries > p.lim.LayerEntries {
-			return exceeds(limitEntries, int64(p.lim.LayerEntries), h.Name)
-		}
+	err := p.in.entries(p.lim.LayerEntries, func(h *tar.Header, content io.Reader) error {
 		name, ok := p.view.name(h.Name)
 		if !ok {
-			continue
+			return nil
 		}
 		if p.note(name, h) && leadsTo(files, name) && p.guesses < maxGuesses {
 			p.guesses++
 			files = p.guess()
 		}
-		if err := p.consider(h, name, files[name], archive); err != nil {
+		if err := p.consider(h, name, files[name], content); err != nil {
 			return err
 		}
-		if err := p.view.check(h.Name); err != nil {
-			return err
-		}
+		return p.view.check(h.Name)
+	})
+	if err != nil {
+		return err
 	}
 	if err := p.in.drain(-1); err != nil {
 		return &readError{err}

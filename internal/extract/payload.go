@@ -38,7 +38,7 @@ func Payload(ctx context.Context, blob io.Reader, desc ocispec.Descriptor, root 
 // Inspect does what [Payload] does, all its checks included, but writes nothing
 // and also computes the layer's DiffID.
 func Inspect(ctx context.Context, blob io.Reader, desc ocispec.Descriptor, lim Limits) (Result, error) {
-	return unpack(ctx, blob, desc, checker{}, lim, true)
+	return unpack(ctx, blob, desc, nowhere{}, lim, true)
 }
 
 func unpack(ctx context.Context, blob io.Reader, desc ocispec.Descriptor, to sink, lim Limits, diffID bool) (Result, error) {
@@ -72,28 +72,12 @@ type unpacker struct {
 	tree    *tree
 	made    []bool // by node: the directory was made
 	records []Record
-	entries int
-	written int64  // bytes of files, copies for hard links among them
-	last    string // the entry last read, escaped
+	written int64 // bytes of files, copies for hard links among them
 }
 
 func (u *unpacker) run() error {
-	archive := tar.NewReader(u.in)
-	for {
-		h, err := archive.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil && !errors.Is(err, tar.ErrInsecurePath) { // names are judged by our own rules
-			return &readError{err}
-		}
-		u.last = text.Clip(h.Name)
-		if u.entries++; u.entries > u.lim.Entries {
-			return exceeds(limitEntries, int64(u.lim.Entries), h.Name)
-		}
-		if err := u.entry(h, archive); err != nil {
-			return err
-		}
+	if err := u.in.entries(u.lim.Entries, u.entry); err != nil {
+		return err
 	}
 	if err := u.in.drain(MaxPadding); err != nil {
 		return &readError{err}
@@ -104,7 +88,7 @@ func (u *unpacker) run() error {
 // explain tells an error of the archive from one of the place written to.
 func (u *unpacker) explain(err error) error {
 	if read, ok := errors.AsType[*readError](err); ok {
-		return u.in.verdict(read.err, u.last)
+		return u.in.verdict(read.err)
 	}
 	return err
 }

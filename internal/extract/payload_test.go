@@ -47,6 +47,10 @@ func corpus(t *testing.T, of string) {
 	}
 }
 
+// cheap refuses what packs too well sooner than the default, which unpacks so
+// much before that one test of it is enough.
+var cheap = extract.Limits{RatioFrom: 4 << 20}
+
 func refused(t *testing.T, a hostile.Archive) {
 	s := newSite(t)
 	_, err := s.payload(a.Layer, extract.Limits{})
@@ -60,7 +64,7 @@ func refused(t *testing.T, a hostile.Archive) {
 	if size := diskUse(t, s.dir); size > extract.RatioFrom+1<<20 {
 		t.Errorf("%d bytes were written", size)
 	}
-	if _, err := extract.Inspect(t.Context(), bytes.NewReader(a.Layer), descriptor(a.Layer), extract.Limits{}); extract.KindOf(err) != a.Want {
+	if _, err := extract.Inspect(t.Context(), bytes.NewReader(a.Layer), descriptor(a.Layer), cheap); extract.KindOf(err) != a.Want {
 		t.Errorf("Inspect: %v, want %q", err, a.Want)
 	}
 }
@@ -72,9 +76,7 @@ func installs(t *testing.T, a hostile.Archive) {
 	result, err := s.payload(a.Layer, extract.Limits{})
 	must(t, err)
 	s.checkAround()
-	walked, err := extract.Walk(t.Context(), s.root, result.Records, extract.Limits{})
-	must(t, err)
-	if d := extract.Differences(result.Records, walked); d != nil {
+	if d := extract.Differences(result.Records, s.records(result.Records)); d != nil {
 		t.Errorf("on disk: %v", d)
 	}
 	inspected, err := extract.Inspect(t.Context(), bytes.NewReader(a.Layer), descriptor(a.Layer), extract.Limits{})
@@ -125,17 +127,18 @@ func TestC35HonestLinksInAnyOrder(t *testing.T) {
 		link("plugin/current", "55.1"), link("plugin/pkg.inc", "current/pkg.inc"),
 		file("plugin/55.1/pkg.inc", "pkg"), file("plugin/..v1/config", "config"), link("plugin/..data", "..v1"),
 	}
+	s := newSite(t)
 	permutations(entries, func(order []entry) {
-		s := newSite(t)
 		if _, err := s.payload(layer(t, order...), extract.Limits{}); err != nil {
 			t.Fatalf("%v: %v", order, err)
 		}
 		for name, want := range map[string]string{"pkg.inc": "pkg", "current/pkg.inc": "pkg", "..data/config": "config"} {
-			got, err := os.ReadFile(filepath.Join(s.dir, "plugin", name))
+			got, err := s.root.ReadFile("plugin/" + name)
 			if err != nil || string(got) != want {
 				t.Fatalf("%v: %s is %q, %v", order, name, got, err)
 			}
 		}
+		must(t, s.root.RemoveAll("plugin"))
 	})
 }
 

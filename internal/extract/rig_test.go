@@ -19,6 +19,7 @@ import (
 
 	"github.com/pluginlock/plugins/addr"
 	"github.com/pluginlock/plugins/internal/extract"
+	"github.com/pluginlock/plugins/internal/store/tree"
 )
 
 var errMismatch = errors.New("the digest does not match")
@@ -80,6 +81,15 @@ func (s *site) checkAround() {
 func (s *site) payload(layer []byte, lim extract.Limits) (extract.Result, error) {
 	desc := descriptor(layer)
 	return extract.Payload(s.t.Context(), verified(layer, desc), desc, s.root, lim)
+}
+
+// records reads back what is in the root. written says which files are
+// executable where the file system does not.
+func (s *site) records(written []extract.Record) []extract.Record {
+	s.t.Helper()
+	receipt, err := tree.Hash(s.t.Context(), s.root, tree.Executables(written))
+	must(s.t, err)
+	return receipt.Records()
 }
 
 // describe lists paths, modes, links and digests below dir, but for skip.

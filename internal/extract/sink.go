@@ -55,14 +55,14 @@ func move(w io.Writer, r io.Reader, size int64) (addr.Digest, error) {
 	return addr.DigestFrom(digest), nil
 }
 
-// checker is a sink that writes nothing.
-type checker struct{}
+// nowhere is a sink that writes nothing.
+type nowhere struct{}
 
-func (checker) directory(string) error               { return nil }
-func (checker) duplicate(string, string, bool) error { return nil }
-func (checker) link(string, string) error            { return nil }
+func (nowhere) directory(string) error               { return nil }
+func (nowhere) duplicate(string, string, bool) error { return nil }
+func (nowhere) link(string, string) error            { return nil }
 
-func (checker) file(_ string, r io.Reader, size int64, _ bool) (addr.Digest, error) {
+func (nowhere) file(_ string, r io.Reader, size int64, _ bool) (addr.Digest, error) {
 	return move(io.Discard, r, size)
 }
 

@@ -114,22 +114,25 @@ func (v *view) entry(h *tar.Header) layerEntry {
 
 // imply notes the directories that an entry, or a whiteout, needs.
 func (v *view) imply(l *layerIndex, dir string) {
-	for dir != "" && dir != "." {
+	for ; dir != ""; dir = parent(dir) {
 		if _, ok := l.entries[dir]; ok {
 			return
 		}
 		l.entries[dir] = layerEntry{typeflag: tar.TypeDir, implied: true}
 		v.cost += 64 // the path itself is part of the entry's
-		dir = path.Dir(dir)
 	}
 }
+
+// parent is path.Dir for a clean path, "" for the root: it is asked so often that
+// cleaning again would be felt.
+func parent(clean string) string { return clean[:max(0, strings.LastIndexByte(clean, '/'))] }
 
 // hides reports whether a layer keeps a path of lower layers from being seen.
 func (l *layerIndex) hides(name string) bool {
 	if l.hidden[name] {
 		return true
 	}
-	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+	for dir := parent(name); dir != ""; dir = parent(dir) {
 		if l.opaque[dir] || l.hidden[dir] {
 			return true
 		}

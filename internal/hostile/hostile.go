@@ -13,6 +13,7 @@ package hostile
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"github.com/pluginlock/plugins/internal/extract"
 )
@@ -27,15 +28,19 @@ type Archive struct {
 }
 
 // Archives lists the hostile archives, by case and name. None is larger than a
-// megabyte, though some unpack to gigabytes.
-func Archives() []Archive { return sorted(append(small(), bombs()...)) }
+// megabyte, though some unpack to gigabytes. They are made once: nobody may
+// change a Layer.
+func Archives() []Archive { return sorted(slices.Concat(small(), bombs())) }
 
 // Small lists those of [Archives] that are made, and unpacked, in no time.
-func Small() []Archive { return sorted(small()) }
+func Small() []Archive { return sorted(slices.Clone(small())) }
 
-func small() []Archive {
-	return slices.Concat(names(), links(), collisions(), types(), sizes(), broken())
-}
+var (
+	small = sync.OnceValue(func() []Archive {
+		return slices.Concat(names(), links(), collisions(), types(), sizes(), broken())
+	})
+	bombs = sync.OnceValue(makeBombs)
+)
 
 func sorted(all []Archive) []Archive {
 	slices.SortFunc(all, func(a, b Archive) int { return cmp.Or(cmp.Compare(a.Case, b.Case), cmp.Compare(a.Name, b.Name)) })

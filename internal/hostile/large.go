@@ -3,6 +3,7 @@ package hostile
 import (
 	"bytes"
 	"io"
+	"sync"
 )
 
 // Stream is an archive that is made while it is read.
@@ -26,16 +27,23 @@ func (s Stream) Reader() io.Reader {
 }
 
 // pattern repeats 251 bytes, a prime, so that blocks differ.
-type pattern struct{ at byte }
+type pattern struct{ at int }
+
+const period = 251
+
+// periods is the pattern often enough to be copied in long pieces.
+var periods = sync.OnceValue(func() []byte {
+	once := make([]byte, period)
+	for i := range once {
+		once[i] = byte(i)
+	}
+	return bytes.Repeat(once, 1024)
+})
 
 func (r *pattern) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = r.at
-		if r.at++; r.at == 251 {
-			r.at = 0
-		}
-	}
-	return len(p), nil
+	n := copy(p, periods()[r.at:])
+	r.at = (r.at + n) % period
+	return n, nil
 }
 
 type zeroReader struct{}

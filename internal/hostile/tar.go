@@ -2,9 +2,11 @@ package hostile
 
 import (
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"strings"
 )
@@ -104,15 +106,38 @@ func checksummed(h []byte) []byte {
 	return h
 }
 
-func gzipped(content []byte) []byte { return gzippedZeros(content, 0) }
-
-// gzippedZeros compresses content and size zeros after it.
-func gzippedZeros(content []byte, size int64) []byte {
+func gzipped(content []byte) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	_, _ = w.Write(content) // to memory: cannot fail
-	_, _ = io.CopyN(w, zeroReader{}, size)
 	_ = w.Close()
+	return b.Bytes()
+}
+
+// gzippedZeros compresses content and size zeros, a number of mebibytes, after
+// it. One mebibyte of zeros that follows another is always the same bytes, which
+// are compressed once and repeated.
+func gzippedZeros(content []byte, size int64) []byte {
+	b := bytes.NewBuffer([]byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255}) // RFC 1952, section 2.3
+	w, _ := flate.NewWriter(b, flate.DefaultCompression)               // the level is a proper one
+	sum := crc32.NewIEEE()
+	block := func(p []byte) []byte {
+		start := b.Len()
+		_, _ = w.Write(p) // to memory: cannot fail
+		_ = w.Flush()
+		return bytes.Clone(b.Bytes()[start:])
+	}
+	zeros := make([]byte, mib)
+	block(content)
+	block(zeros)
+	again := block(zeros)
+	for range size/mib - 2 {
+		b.Write(again)
+	}
+	_ = w.Close()
+	_, _ = io.Copy(sum, io.MultiReader(bytes.NewReader(content), io.LimitReader(zeroReader{}, size)))
+	trailer := binary.LittleEndian.AppendUint32(nil, sum.Sum32())
+	b.Write(binary.LittleEndian.AppendUint32(trailer, uint32(int64(len(content))+size)))
 	return b.Bytes()
 }
 
