@@ -73,5 +73,5 @@ type Installer struct {
 }
 
 // transfers is how many requests are under way at once. Inflating is what
-// limits a cold install (DESIGN section 13), so more would only take memory.
+// limits a cold install (docs/performance.md), so more would only take memory.
 const transfers = 8

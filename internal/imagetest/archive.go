@@ -91,8 +91,8 @@ func Zstd(content []byte) []byte {
 }
 
 // Content is the digest of the records of files: what a plugin image's
-// annotation dev.pluginlock.content promises (DESIGN section 9). It is written
-// from that table alone.
+// annotation dev.pluginlock.content promises. It is written from the format's
+// description alone, see package extract.
 func Content(files []File) addr.Digest {
 	byPath := map[string]File{}
 	for _, f := range files {

@@ -1,8 +1,8 @@
 // Package imagetest builds images for tests: plugin images, foreign images and
 // the odd things that registries also hold. It writes the documents itself and
 // shares no code with package publish, so that a test which reads them is a
-// second witness of the format (DESIGN section 9); only the names of
-// annotations and media types come from internal/image.
+// second witness of the format; only the names of annotations and media types
+// come from internal/image.
 //
 // The same value always builds the same bytes. Nothing here talks to a registry
 // but [Remote.Push], which needs nothing more than plain HTTP.

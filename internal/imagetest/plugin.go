@@ -17,7 +17,7 @@ import (
 // DefaultPlatforms is what an image is built for where nothing else is said.
 var DefaultPlatforms = []string{"darwin/arm64", "linux/amd64", "linux/arm64", "windows/amd64"}
 
-// Plugin describes a plugin image as DESIGN section 9 has it: an index, a
+// Plugin describes a plugin image as package publish makes them: an index, a
 // manifest with a real config for each platform, one payload layer, all
 // annotations. The zero value is a proper plugin "example" 1.0.0 for the
 // [DefaultPlatforms]; the executable is a shell script that prints [Text], for
