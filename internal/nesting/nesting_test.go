@@ -37,7 +37,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: found %v", name, at)
 		}
 		if at == nil {
-			hclsyntax.ParseConfig([]byte(test.text), "f.hcl", hcl.InitialPos) // survives
+			_, _ = hclsyntax.ParseConfig([]byte(test.text), "f.hcl", hcl.InitialPos) // survives
 		}
 	}
 }
@@ -85,7 +85,7 @@ func FuzzFind(f *testing.F) {
 	f.Add([]byte("a {\n}\n}}}((("))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if at := Find(text, "f.hcl", depth); at == nil {
-			hclsyntax.ParseConfig(text, "f.hcl", hcl.InitialPos)
+			_, _ = hclsyntax.ParseConfig(text, "f.hcl", hcl.InitialPos)
 		} else if at.Start.Byte >= len(text) {
 			t.Errorf("%v is beyond the text", at)
 		}
