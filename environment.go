@@ -34,6 +34,11 @@ func FromEnvironment() (Options, error) {
 	if err != nil && !errors.Is(err, store.ErrNoDirectory) {
 		return o, err
 	}
+	if o.CacheDir != "" { // wherever the program that reads it goes
+		if o.CacheDir, err = filepath.Abs(o.CacheDir); err != nil {
+			return o, err
+		}
+	}
 	o.Credentials = getter.AmbientCredentials(getter.Ambient{Getenv: os.Getenv})
 	o.settingsFile = settingsFile()
 	settings, diags := config.LoadSettings(o.settingsFile)
@@ -55,7 +60,7 @@ func settingsFile() string {
 		return path
 	}
 	dir, err := os.UserConfigDir()
-	if err != nil {
+	if err != nil || !filepath.IsAbs(dir) { // as for the cache, a home that is relative is none
 		return ""
 	}
 	return filepath.Join(dir, "plugins", "settings.hcl")

@@ -117,14 +117,18 @@ func (p *printer) diagnostics(diags hcl.Diagnostics, files map[string]*hcl.File)
 	color := p.terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	writer := hcl.NewDiagnosticTextWriter(p.errOut, files, 0, color)
 	bare := hcl.NewDiagnosticTextWriter(p.errOut, nil, 0, color)
-	for _, d := range diags {
-		if hasLongLine(files, d.Subject) || hasLongLine(files, d.Context) {
+	for i, d := range diags {
+		if i >= mostExcerpts || hasLongLine(files, d.Subject) || hasLongLine(files, d.Context) {
 			_ = bare.WriteDiagnostic(d)
 			continue
 		}
 		_ = writer.WriteDiagnostic(d)
 	}
 }
+
+// mostExcerpts is how many problems are shown with an excerpt. HCL reads the
+// whole file again for each, which takes minutes where a big file has thousands.
+const mostExcerpts = 100
 
 // longestLine is how many bytes a line of an excerpt may have: longer ones are
 // written by programs, and would fill the screen in place of the message.

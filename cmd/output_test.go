@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/hcl/v2"
+
 	"github.com/pluginlock/plugins"
 )
 
@@ -36,5 +38,24 @@ func TestAResultThatCannotBeWrittenIsAFailure(t *testing.T) {
 	p.result("aws")
 	if err := p.finish(nil, &silentError{errOutdated}); !errors.Is(err, errFull) {
 		t.Errorf("a difference of which nothing was shown ends with %v", err)
+	}
+}
+
+// Thousands of problems in a long file are told within seconds.
+func TestNotEveryProblemHasAnExcerpt(t *testing.T) {
+	src := []byte(strings.Repeat("x = 1\n", 50))
+	at := hcl.Range{Filename: "plugins.hcl", Start: hcl.Pos{Line: 50, Column: 1, Byte: 294}, End: hcl.Pos{Line: 50, Column: 2, Byte: 295}}
+	var diags hcl.Diagnostics
+	for range mostExcerpts + 5 {
+		diags = append(diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: "Wrong", Detail: "It is wrong.", Subject: &at})
+	}
+	var errOut bytes.Buffer
+	p := printer{errOut: &errOut}
+	p.diagnostics(diags, map[string]*hcl.File{"plugins.hcl": {Bytes: src}})
+	if got := strings.Count(errOut.String(), "x = 1"); got != mostExcerpts {
+		t.Errorf("%d excerpts", got)
+	}
+	if got := strings.Count(errOut.String(), "plugins.hcl line 50"); got != len(diags) {
+		t.Errorf("%d of %d problems say where they are", got, len(diags))
 	}
 }
