@@ -56,7 +56,7 @@ func isolated() int {
 func checkIsolation(directories []string) error {
 	for _, dir := range directories {
 		if err := os.WriteFile(filepath.Join(dir, "probe"), nil, 0o644); !errors.Is(err, syscall.EROFS) {
-			return fmt.Errorf("%s can be written: %v", dir, err) // err may be nil
+			return errors.Join(fmt.Errorf("%s is not read-only", dir), err) // err may be nil
 		}
 	}
 	interfaces, err := net.Interfaces()

@@ -181,8 +181,10 @@ func TestC51PlantedDamage(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-		"an empty program":     func(t *testing.T, entry string) { mustWrite(t, filepath.Join(entry, "root", "plugin", "p0"), "") },
-		"another program":      func(t *testing.T, entry string) { mustWrite(t, filepath.Join(entry, "root", "plugin", "p0"), "#!/bin/sh\necho evil\n") },
+		"an empty program": func(t *testing.T, entry string) { mustWrite(t, filepath.Join(entry, "root", "plugin", "p0"), "") },
+		"another program": func(t *testing.T, entry string) {
+			mustWrite(t, filepath.Join(entry, "root", "plugin", "p0"), "#!/bin/sh\necho evil\n")
+		},
 		"only the receipt":     func(t *testing.T, entry string) { removeAll(t, filepath.Join(entry, "root")) },
 		"an additional file":   func(t *testing.T, entry string) { mustWrite(t, filepath.Join(entry, "root", "plugin", "more"), "x") },
 		"a set-uid bit":        func(t *testing.T, entry string) { mustChmod(t, filepath.Join(entry, "root", "plugin", "p0")) },
