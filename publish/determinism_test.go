@@ -46,7 +46,8 @@ func helper(t testing.TB, what, setUp string, env []string, args ...string) *exe
 	self, err := os.Executable()
 	must(t, err)
 	cmd := exec.CommandContext(t.Context(), "/bin/sh", append([]string{"-c", setUp + `; exec "$0" "$@"`, self}, args...)...)
-	cmd.Env = append(os.Environ(), append(env, "PUBLISH_TEST_HELPER="+what)...)
+	const noSleep = "GORACE=atexit_sleep_ms=10" // else the race detector lets each process sleep a second at its end
+	cmd.Env = append(os.Environ(), append(env, "PUBLISH_TEST_HELPER="+what, noSleep)...)
 	return cmd
 }
 

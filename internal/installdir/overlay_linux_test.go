@@ -34,7 +34,7 @@ func TestContainerImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), envOverlay+"="+base)
+	cmd.Env = append(os.Environ(), envOverlay+"="+base, noSleep)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 	if uid := os.Geteuid(); uid != 0 {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER

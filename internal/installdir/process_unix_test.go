@@ -25,6 +25,9 @@ const (
 	envKillAt = "INSTALLDIR_TEST_KILL_AT"
 
 	envOverlay = "INSTALLDIR_TEST_OVERLAY"
+
+	// noSleep spares a process that the race detector built a second at its end.
+	noSleep = "GORACE=atexit_sleep_ms=10"
 )
 
 // overlayRole is set where overlayfs exists.
@@ -86,7 +89,7 @@ func applyInProcess(t *testing.T, dir string, d Desired, killAt int) bool {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), envDir+"="+dir, envWanted+"="+wanted, envKillAt+"="+strconv.Itoa(killAt))
+	cmd.Env = append(os.Environ(), envDir+"="+dir, envWanted+"="+wanted, envKillAt+"="+strconv.Itoa(killAt), noSleep)
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		return true

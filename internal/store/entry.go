@@ -67,7 +67,7 @@ func (s *Store) Lookup(key Key) (*Entry, error) {
 		return nil, notFound(err)
 	}
 	e := &Entry{store: s, key: key, dir: filepath.Join(s.Dir(), filepath.FromSlash(entriesDir), name)}
-	e.rehash = s.NeedsRehash() || belongsToAnother(info)
+	e.rehash = s.needsRehash() || belongsToAnother(info)
 	if err := e.read(info); err != nil {
 		return nil, err
 	}

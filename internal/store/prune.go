@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -107,7 +106,7 @@ func (p *pruning) entry(ctx context.Context, name string) error {
 		return err
 	}
 	if !p.dry {
-		lock, err := filelock.Try(filepath.Join(p.root.Name(), filepath.FromSlash(locksDir), name+lockSuffix))
+		lock, err := filelock.Try(below(p.root, locksDir, name+lockSuffix))
 		if lock == nil || err != nil {
 			return p.store.refusal(err)
 		}
@@ -168,8 +167,8 @@ func (p *pruning) leftovers(ctx context.Context) error {
 		if p.dry || ctx.Err() != nil || strings.HasSuffix(name, lockSuffix) {
 			continue
 		}
-		lock, lockErr := filelock.Try(filepath.Join(p.root.Name(), filepath.FromSlash(path)) + lockSuffix)
-		if lockErr != nil || lock == nil {
+		lock := abandoned(p.root, path)
+		if lock == nil {
 			continue
 		}
 		size := sizeOf(p.root, path)
@@ -194,7 +193,7 @@ func (p *pruning) locks(ctx context.Context) error {
 		if ctx.Err() != nil {
 			break
 		}
-		lock, tryErr := filelock.Try(filepath.Join(p.root.Name(), filepath.FromSlash(locksDir), name))
+		lock, tryErr := filelock.Try(below(p.root, locksDir, name))
 		if tryErr == nil && lock != nil {
 			lock.Release()
 		}

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -120,12 +121,10 @@ func TestRoots(t *testing.T) {
 	if after := snapshot(t, cache); after != before {
 		t.Error("written again")
 	}
-	if err := errors.Join(s.RemoveRoot(want[0]), s.RemoveRoot(want[0])); err != nil {
-		t.Error(err)
-	}
+	slices.Sort(want)
 	got, err := s.Roots()
-	if err != nil || len(got) != 2 || got[0] >= got[1] {
-		t.Errorf("got %v, %v", got, err)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %v, %v, want %v", got, err, want)
 	}
 	if err := os.WriteFile(filepath.Join(cache, "v1", "roots", "cut.json"), nil, 0o644); err != nil {
 		t.Fatal(err)

@@ -69,15 +69,19 @@ func (s *Store) sound(ctx context.Context, key Key, want Want) (*Entry, error) {
 	return entry, nil
 }
 
-// lockEntry waits until this process and goroutine are the only ones at work
-// on an entry. Where the lock cannot be had for want of a place to put it, the
-// store cannot be written either, and what follows says so.
+// lockEntry waits until nobody else is at work on an entry.
 func (s *Store) lockEntry(ctx context.Context, key Key) (release func(), err error) {
-	unlock, err := s.names.lock(ctx, key.name())
+	return s.exclude(ctx, key.name(), "another process to store "+key.Manifest.String())
+}
+
+// exclude waits until this process and goroutine are the only ones to hold the
+// lock called name; what is what they wait for.
+func (s *Store) exclude(ctx context.Context, name, what string) (release func(), err error) {
+	unlock, err := s.names.lock(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	lock, err := s.acquire(ctx, key.name(), "another process to store "+key.Manifest.String(), false)
+	lock, err := s.acquire(ctx, name, what, false)
 	if err != nil {
 		unlock()
 		return nil, err
@@ -95,8 +99,7 @@ func (s *Store) acquire(ctx context.Context, name, what string, shared bool) (*f
 	if s.options.OnWait != nil {
 		wait.Announce = func() { s.options.OnWait(what) }
 	}
-	path := filepath.Join(root.Name(), filepath.FromSlash(locksDir), name+lockSuffix)
-	lock, err := filelock.Acquire(ctx, path, wait)
+	lock, err := filelock.Acquire(ctx, below(root, locksDir, name+lockSuffix), wait)
 	if err != nil {
 		return nil, s.refusal(err)
 	}
@@ -138,7 +141,7 @@ func (s *Store) build(ctx context.Context, g *staging, key Key, want Want, manif
 	if err := durable.Create(g.root, entry+"/"+receiptFile, encoded, fileMode); err != nil {
 		return err
 	}
-	return syncTree(filepath.Join(g.root.Name(), filepath.FromSlash(entry)), receipt)
+	return syncTree(below(g.root, entry), receipt)
 }
 
 // accept is [Want.contradicts] with typed errors, for files that were fetched.
@@ -180,7 +183,7 @@ func (s *Store) publish(ctx context.Context, g *staging, key Key, want Want) (*E
 	var err error
 	for try := range publishTries {
 		if err = g.root.Rename(g.name+"/entry", final); err == nil {
-			s.touched(filepath.Join(g.root.Name(), filepath.FromSlash(entriesDir)))
+			s.touched(below(g.root, entriesDir))
 			return s.sound(ctx, key, want)
 		}
 		if _, missing := g.root.Lstat(final); missing != nil {
@@ -233,7 +236,7 @@ func (s *Store) remove(name string) error {
 	if err := moveAside(g.root, name, g.name+"/garbage"); err != nil {
 		return s.refusal(err)
 	}
-	s.touched(filepath.Join(g.root.Name(), filepath.FromSlash(name), ".."))
+	s.touched(below(g.root, name, ".."))
 	return nil
 }
 

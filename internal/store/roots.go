@@ -76,25 +76,6 @@ func (s *Store) Roots() ([]string, error) {
 	return paths, nil
 }
 
-// RemoveRoot forgets a lock file. That it was not recorded is no error.
-func (s *Store) RemoveRoot(lockPath string) error {
-	absolute, err := filepath.Abs(lockPath)
-	if err != nil {
-		return err
-	}
-	opened, err := s.open()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if err := opened.Remove(rootName(absolute)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return s.refusal(err)
-	}
-	return nil
-}
-
 func rootName(absolute string) string {
 	return fmt.Sprintf("%s/%s.json", rootsDir, addr.DigestOf([]byte(absolute)).Hex()[:32])
 }
@@ -132,14 +113,5 @@ func (s *Store) LockProject(ctx context.Context, lockPath string) (release func(
 		return nil, err
 	}
 	name := "project-" + addr.DigestOf([]byte(absolute)).Hex()[:32]
-	unlock, err := s.names.lock(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	lock, err := s.acquire(ctx, name, "another run to change "+absolute, false)
-	if err != nil {
-		unlock()
-		return nil, err
-	}
-	return func() { lock.Release(); unlock() }, nil
+	return s.exclude(ctx, name, "another run to change "+absolute)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -40,7 +39,7 @@ func (s *Store) stage() (*staging, error) {
 	}
 	for {
 		name := stagingDir + "/" + strings.ToLower(rand.Text())
-		lock, err := filelock.Try(filepath.Join(root.Name(), filepath.FromSlash(name)) + lockSuffix)
+		lock, err := filelock.Try(below(root, name+lockSuffix))
 		if err != nil {
 			return nil, s.refusal(err)
 		}
@@ -75,7 +74,7 @@ func (s *Store) replace(name string, content []byte) error {
 	if err := g.root.Rename(temporary, name); err != nil {
 		return s.refusal(err)
 	}
-	s.touched(filepath.Join(g.root.Name(), filepath.FromSlash(name), ".."))
+	s.touched(below(g.root, name, ".."))
 	return nil
 }
 
@@ -97,15 +96,21 @@ func (s *Store) tidyStaging(ctx context.Context, root *os.Root) {
 		}
 		seen[name] = true
 		path := stagingDir + "/" + name
-		lock, err := filelock.Try(filepath.Join(root.Name(), filepath.FromSlash(path)) + lockSuffix)
-		if err != nil || lock == nil {
-			continue // in use
-		}
-		if lock.Supported() {
+		if lock := abandoned(root, path); lock != nil {
 			_ = durable.RemoveAll(root, path)
+			lock.Release()
 		}
-		lock.Release()
 	}
+}
+
+// abandoned takes the lock of a staging directory whose maker is dead; it returns
+// nil where the maker lives, and where the file system has no locks to tell.
+func abandoned(root *os.Root, path string) *filelock.Lock {
+	lock, err := filelock.Try(below(root, path+lockSuffix))
+	if err != nil || lock == nil || !lock.Supported() {
+		return nil
+	}
+	return lock
 }
 
 // tidyPartial removes unfinished downloads that were last written before limit.

@@ -113,9 +113,9 @@ func (s *Store) Dir() string {
 // PartialDir is where unfinished downloads lie. It need not exist.
 func (s *Store) PartialDir() string { return filepath.Join(s.Dir(), filepath.FromSlash(partialDir)) }
 
-// NeedsRehash reports that the store belongs to another user, other than root,
+// needsRehash reports that the store belongs to another user, other than root,
 // so that a stat proves nothing: every [Entry.Check] reads all files.
-func (s *Store) NeedsRehash() bool {
+func (s *Store) needsRehash() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.foreign
@@ -221,7 +221,7 @@ func (s *Store) mkdir(root *os.Root, name string) error {
 			return err
 		}
 		for parent := path.Dir(name); ; parent = path.Dir(parent) {
-			s.touched(filepath.Join(root.Name(), filepath.FromSlash(parent)))
+			s.touched(below(root, parent))
 			if parent == "." {
 				break
 			}
@@ -231,7 +231,7 @@ func (s *Store) mkdir(root *os.Root, name string) error {
 	if err != nil {
 		return err
 	}
-	full := filepath.Join(root.Name(), filepath.FromSlash(name))
+	full := below(root, name)
 	switch {
 	case !info.IsDir():
 		return &fs.PathError{Op: "mkdir", Path: full, Err: errors.New("something that is not a directory is in the way")}
@@ -239,6 +239,11 @@ func (s *Store) mkdir(root *os.Root, name string) error {
 		return &UnsafeError{Path: full, Mode: info.Mode()}
 	}
 	return nil
+}
+
+// below returns the path of a name inside of root, for what does not go through it.
+func below(root *os.Root, names ...string) string {
+	return filepath.Join(root.Name(), filepath.FromSlash(path.Join(names...)))
 }
 
 // refusal tells a store that cannot be written from other failures.
