@@ -171,7 +171,8 @@ func (s *stage) normal(printed string) string {
 	if s.second != nil {
 		printed = strings.ReplaceAll(printed, s.second.Host(), "mirror.example.com")
 	}
-	for from, to := range map[string]string{s.dir: "/project", s.options.CacheDir: "/cache"} {
+	for _, name := range [][2]string{{s.options.CacheDir, "/cache"}, {s.dir, "/project"}} { // the cache may be in the project
+		from, to := name[0], name[1]
 		if from == "" {
 			continue
 		}
