@@ -68,6 +68,11 @@ var lockScenes = []scene{
 		must(s, os.Symlink("../shared/"+lock.FileName, lock.FileName))
 		s.run("init")
 	}},
+	{"Lock file not written", "", func(s *stage) {
+		s.plugin(imagetest.Plugin{})
+		s.options.LockFile = filepath.Join("nowhere", lock.FileName)
+		s.run("init")
+	}},
 	{"Not a lock file", "", func(s *stage) {
 		s.plugin(imagetest.Plugin{})
 		s.write(lock.FileName, "lock_format = "+strings.Repeat("[\n", 10_001))

@@ -12,6 +12,7 @@ import (
 	"github.com/pluginlock/plugins/internal/image"
 	"github.com/pluginlock/plugins/internal/installdir"
 	"github.com/pluginlock/plugins/internal/store"
+	"github.com/pluginlock/plugins/lock"
 	"github.com/pluginlock/plugins/publish"
 )
 
@@ -48,6 +49,7 @@ var summaries = []struct {
 	{"Plugin not installed", as[*NotInstalledError]},
 	{"Unusable override", as[*OverrideError]},
 	{"Lock file unusable", as[*LockFileError]},
+	{"Lock file not written", as[*lock.WriteError]},
 	{"No matching version", as[*installer.NoMatchError]},
 	{"No usable version", as[*installer.UnsuitableError]},
 	{"Platform not offered", as[*installer.NotOfferedError]},

@@ -42,9 +42,29 @@ func (e *NoMatchError) Error() string {
 	case s.Newest.IsZero():
 		return fmt.Sprintf("no version matches %q: there are only versions with build metadata, which \"= VERSION+BUILD\" selects", e.Constraint)
 	default:
-		return fmt.Sprintf("no version matches %q: the newest of %s is %s%s", e.Constraint, count(s.Releases, "release", "releases"), s.Newest, s.others())
+		newest := "the only release"
+		if s.Releases > 1 {
+			newest = fmt.Sprintf("the newest of %d releases", s.Releases)
+		}
+		return fmt.Sprintf("no version matches %q: %s is %s%s", e.Constraint, newest, s.Newest, s.others())
 	}
 }
+
+// ExactError means that an exact version has none of its tags, and that the
+// tags there are could not be listed.
+type ExactError struct {
+	Source  addr.Source
+	Version addr.Version
+	Err     error // why they could not be listed
+}
+
+func (e *ExactError) Error() string {
+	tags := spellings(e.Version)
+	return fmt.Sprintf("neither tag %q nor tag %q is there; %s", tags[0], tags[1], strings.TrimPrefix(e.Err.Error(), e.Source.String()+": "))
+}
+
+// Unwrap returns what the registry answered.
+func (e *ExactError) Unwrap() error { return e.Err }
 
 // others tells of the tags that were not considered.
 func (s TagStats) others() string {

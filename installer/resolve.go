@@ -43,7 +43,8 @@ type resolver struct {
 // resolve selects a version for req and describes it as a lock entry. prefer,
 // where not zero, is tried before all others.
 func (r *resolver) resolve(ctx context.Context, req Requirement, prefer addr.Version) (*Resolution, error) {
-	if exact, ok := req.Constraint.Exact(); ok {
+	exact, isExact := req.Constraint.Exact()
+	if isExact {
 		found, err := r.resolveExact(ctx, req, exact)
 		if found != nil || err != nil {
 			return found, err
@@ -54,7 +55,10 @@ func (r *resolver) resolve(ctx context.Context, req Requirement, prefer addr.Ver
 		return nil, err
 	}
 	tags, err := repo.Tags(ctx)
-	if err != nil {
+	switch {
+	case err != nil && isExact:
+		return nil, &ExactError{req.Source, exact, err}
+	case err != nil:
 		return nil, err
 	}
 	if mirrored, ok := repo.(interface{ Mirror() string }); ok && mirrored.Mirror() != "" {

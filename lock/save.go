@@ -75,10 +75,32 @@ func (d disk) save(path string, f *File) (bool, error) {
 		}
 	}
 	if err := d.replace(name, info, content); err != nil {
-		return false, fmt.Errorf("cannot write the lock file %s, which is as it was: %w", path, err)
+		return false, &WriteError{path, err}
 	}
 	return true, nil
 }
+
+// WriteError means that the lock file could not be replaced and is as it was.
+type WriteError struct {
+	Path string
+	Err  error // of the file system
+}
+
+func (e *WriteError) Error() string {
+	reason := e.Err
+	var path *fs.PathError
+	var link *os.LinkError
+	switch { // without the temporary file's name
+	case errors.As(e.Err, &path):
+		reason = path.Err
+	case errors.As(e.Err, &link):
+		reason = link.Err
+	}
+	return fmt.Sprintf("cannot write the lock file %s, which is as it was: %v", e.Path, reason)
+}
+
+// Unwrap returns what the file system said.
+func (e *WriteError) Unwrap() error { return e.Err }
 
 // readsBack holds the writer to what the reader accepts, whatever the caller
 // put together.
