@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -86,7 +85,7 @@ func TestPodman(t *testing.T) {
 	program := debian(t, "podman", "podman")
 	debian(t, "runc", "runc")
 	needContainers(t)
-	sample := publishSample(t, serve(t), "plugins/sample")
+	registry := serve(t)
 
 	dir := t.TempDir()
 	global := []string{"--root", filepath.Join(dir, "root"), "--runroot", filepath.Join(dir, "run"), "--tmpdir", filepath.Join(dir, "tmp"),
@@ -100,15 +99,19 @@ func TestPodman(t *testing.T) {
 		return podman(append([]string{"run", "--rm", "--network", "none", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"}, args...)...)
 	}
 
-	podman("pull", "--quiet", "--tls-verify=false", sample.ref())
-	inspected := podman("image", "inspect", "--format", "{{.Digest}} {{.Os}}/{{.Architecture}}", sample.ref())
-	if want := sample.digest.String() + " " + platform; strings.TrimSpace(inspected) != want {
-		t.Errorf("podman has %s, want %s", inspected, want)
-	}
-	requireSays(t, run(sample.ref(), "one", "two"), sampleSays(platform, imageUser, "one", "two"))
+	for _, compression := range []string{"gzip", "zstd"} {
+		sample := publishSample(t, registry, "plugins/"+compression, "--compression", compression)
+		podman("pull", "--quiet", "--tls-verify=false", sample.ref())
+		inspected := podman("image", "inspect", "--format", "{{.Digest}} {{.Os}}/{{.Architecture}}", sample.ref())
+		if want := sample.digest.String() + " " + platform; strings.TrimSpace(inspected) != want {
+			t.Errorf("%s: podman has %s, want %s", compression, inspected, want)
+		}
+		requireSays(t, run(sample.ref(), "one", compression), sampleSays(platform, imageUser, "one", compression))
 
-	mount := "type=image,source=" + sample.ref() + ",destination=/mnt"
-	requireSays(t, run("--mount", mount, "--user", "7", "--entrypoint", "/mnt/plugin/sample", sample.ref(), "mounted"), sampleSays(platform, 7, "mounted"))
+		mount := "type=image,source=" + sample.ref() + ",destination=/mnt"
+		requireSays(t, run("--mount", mount, "--user", "7", "--entrypoint", "/mnt/plugin/sample", sample.ref(), "mounted"), sampleSays(platform, 7, "mounted"))
+		podman("rmi", "--force", sample.ref()) // else the next one, with the same content, is not unpacked
+	}
 }
 
 // containerd pulls the image and runs it.
@@ -118,22 +121,25 @@ func TestContainerd(t *testing.T) {
 	debian(t, "containerd-shim-runc-v2", "containerd")
 	debian(t, "runc", "runc")
 	needContainers(t)
-	sample := publishSample(t, serve(t), "plugins/sample")
+	registry := serve(t)
 
 	socket := startContainerd(t)
 	ctr := func(args ...string) *exec.Cmd {
 		return command(t, nil, ctrProgram, append([]string{"--address", socket}, args...)...)
 	}
 	awaitCommand(t, func() *exec.Cmd { return ctr("version") })
-	output(t, ctr("image", "pull", "--plain-http", "--snapshotter", "native", sample.ref()))
-	if listed := output(t, ctr("image", "list", "name=="+sample.ref())); !strings.Contains(listed, sample.digest.String()) {
-		t.Errorf("containerd does not have %s:\n%s", sample.digest, listed)
+	for _, compression := range []string{"gzip", "zstd"} {
+		sample := publishSample(t, registry, "plugins/"+compression, "--compression", compression)
+		output(t, ctr("image", "pull", "--plain-http", "--snapshotter", "native", sample.ref()))
+		if listed := output(t, ctr("image", "list", "name=="+sample.ref())); !strings.Contains(listed, sample.digest.String()) {
+			t.Errorf("containerd does not have %s:\n%s", sample.digest, listed)
+		}
+		id := fmt.Sprintf("plugins-e2e-%d-%s", os.Getpid(), compression)
+		afterFailure(t, ctrProgram, "--address", socket, "tasks", "delete", "--force", id)
+		said := output(t, ctr("run", "--rm", "--snapshotter", "native", "--fifo-dir", t.TempDir(), sample.ref(), id, "/plugin/sample", compression))
+		requireSays(t, said, sampleSays(platform, imageUser, compression))
+		output(t, ctr("image", "remove", "--sync", sample.ref())) // else the next one, with the same content, is not unpacked
 	}
-	id := "plugins-e2e-" + strconv.Itoa(os.Getpid())
-	afterFailure(t, ctrProgram, "--address", socket, "tasks", "delete", "--force", id)
-	fifos := t.TempDir()
-	said := output(t, ctr("run", "--rm", "--snapshotter", "native", "--fifo-dir", fifos, sample.ref(), id, "/plugin/sample", "one"))
-	requireSays(t, said, sampleSays(platform, imageUser, "one"))
 }
 
 // startContainerd runs containerd until the test ends and returns its socket.

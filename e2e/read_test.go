@@ -43,7 +43,8 @@ func orasReads(t *testing.T, sample published) {
 func craneReads(t *testing.T, sample published) {
 	crane := func(args ...string) string { return output(t, command(t, nil, tool(t, "crane"), args...)) }
 
-	// Without a platform crane validates the index and all that it lists.
+	// Without a platform crane validates the index and all that it lists. Layers
+	// of zstd it cannot: v0.22.1 takes all for gzip, and hangs.
 	if said := crane("validate", "--remote", sample.ref()); !strings.HasPrefix(said, "PASS") {
 		t.Errorf("crane validate says %q", said)
 	}

@@ -31,15 +31,15 @@ required_plugins {
 // the author's compiler wrote, and here a program that runs.
 func TestRoundTrip(t *testing.T) {
 	host := sampleHost(t)
-	var first addr.Digest
+	first := map[string]addr.Digest{} // by compression
 	forEach(t, func(t *testing.T, open, private server) {
-		for _, s := range []server{open, private} {
-			sample := publishSample(t, s, "plugins/sample")
-			if first.IsZero() {
-				first = sample.digest
+		for compression, s := range map[string]server{"gzip": open, "zstd": private} {
+			sample := publishSample(t, s, "plugins/sample", "--compression", compression)
+			if first[compression].IsZero() {
+				first[compression] = sample.digest
 			}
-			if sample.digest != first {
-				t.Errorf("%s has %s, the first registry %s", s.Host, sample.digest, first)
+			if want := first[compression]; sample.digest != want {
+				t.Errorf("with %s this registry has %s, the first %s", compression, sample.digest, want)
 			}
 			p := newProject(t, []server{s}, sampleConfiguration(sample.source))
 			p.run(t, "init")

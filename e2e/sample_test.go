@@ -92,12 +92,13 @@ type published struct {
 func (p published) ref() string { return p.source + ":" + sampleVersion }
 
 // publishSample packs the sample and pushes it, with the two commands of a
-// plugin's author.
-func publishSample(t *testing.T, to server, repository string) published {
+// plugin's author. The flags are those of package.
+func publishSample(t *testing.T, to server, repository string, flags ...string) published {
 	t.Helper()
 	p := published{registry: to, source: to.Host + "/" + repository, repository: repository, layout: filepath.Join(t.TempDir(), "image")}
 	plugins := tool(t, "plugins")
-	output(t, command(t, nil, plugins, "package", sampleDir(t), "--version", sampleVersion, "--protocols", "5,6", "--output", p.layout))
+	pack := []string{"package", sampleDir(t), "--version", sampleVersion, "--protocols", "5,6", "--output", p.layout}
+	output(t, command(t, nil, plugins, append(pack, flags...)...))
 	said := strings.TrimSpace(output(t, command(t, []server{to}, plugins, "push", p.layout, p.ref())))
 	digest, found := strings.CutPrefix(said, p.source+"@")
 	var err error
