@@ -177,6 +177,9 @@ func (e *endpoint) attempt(req *http.Request, repo, actions string, anonymous bo
 // foreign sends a request that the registry led to another origin, such as the
 // location of an upload: without credentials, and without answering to it.
 func (e *endpoint) foreign(req *http.Request) (*http.Response, error) {
+	if scheme := req.URL.Scheme; scheme != "https" && scheme != "http" {
+		return nil, fail(ErrUnsafe, e.base.Host, "%s leads to %q, which is not HTTP", e.base.Host, scheme)
+	}
 	if err := e.client.checkPlain(req.URL); err != nil {
 		return nil, err
 	}

@@ -464,8 +464,15 @@ func TestSizes(t *testing.T) {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}
-	if got := sizeOf(3_000_000, 8_000_000); got != "3 of 8 MB" {
-		t.Errorf("got %q", got)
+	for want, n := range map[string][2]int64{
+		"3 of 8 MB":                  {3_000_000, 8_000_000},
+		"8 of 8 MB":                  {8_000_000, 8_000_000},
+		"39983 of 40000.3 kB":        {39_983_040, 40_000_269},
+		"40000268 of 40000269 bytes": {40_000_268, 40_000_269},
+	} {
+		if got := sizeOf(n[0], n[1]); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -222,7 +223,14 @@ func TestC43CredentialsThatCannotBeUsed(t *testing.T) {
 		}, []string{"config.json", "not valid JSON", "at byte"}},
 		"JSON of another kind": {func(h *home, _ string) {
 			h.write("docker/config.json", `{"auths": ["s3cr3t-pw"]}`, 0o600)
-		}, []string{"config.json", "array in place of a map"}},
+		}, []string{"config.json", "an array in place of an object (auths, at byte "}},
+		"JSON that is no object": {func(h *home, _ string) {
+			h.write("docker/config.json", `["s3cr3t-pw"]`, 0o600)
+		}, []string{"config.json", "an array in place of an object (at byte 1)"}},
+		"a helper that never ends its words": {func(h *home, host string) {
+			h.helper("endless", "exec yes s3cr3t-pw")
+			h.config(map[string]any{"credHelpers": map[string]string{host: "endless"}})
+		}, []string{"docker-credential-endless", "no answer within 500ms"}},
 		"no base64": {func(h *home, host string) {
 			h.config(map[string]any{"auths": map[string]any{host: map[string]string{"auth": "s3cr3t-pw!"}}})
 		}, []string{"config.json", "not base64"}},
@@ -262,6 +270,26 @@ func TestC43CredentialsThatCannotBeUsed(t *testing.T) {
 				t.Errorf("a public plugin: %v", err)
 			}
 		})
+	}
+}
+
+// A helper's answer counts although a program that it started has not ended.
+func TestC43HelperLeavesAProgramBehind(t *testing.T) {
+	g, h := private(t), newHome(t)
+	h.helper("agent", `echo '{"Username":"ci","Secret":"s3cr3t-pw"}'; sleep 5 &`)
+	h.config(map[string]any{"credsStore": "agent"})
+	c := newRig(t, Options{Credentials: AmbientCredentials(Ambient{Getenv: func(name string) string { return h.env[name] }})})
+	if _, err := c.repository(t, g.source("plugins/aws")).Document(context.Background(), "1.0.0"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What a helper prints is kept up to a limit, by whatever way it comes.
+func TestLimitedBuffer(t *testing.T) {
+	var b limitedBuffer
+	n, err := io.Copy(&b, strings.NewReader(strings.Repeat("x", 3*maxHelperOutput)))
+	if err != nil || n != 3*maxHelperOutput || len(b.Bytes()) != maxHelperOutput {
+		t.Errorf("copied %d, kept %d, %v", n, len(b.Bytes()), err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -79,12 +80,36 @@ func parseDockerConfig(path string, raw []byte) (*dockerConfig, error) {
 	case errors.As(err, &syntax):
 		return nil, fmt.Errorf("%s is not valid JSON (at byte %d): its credentials are not used", path, syntax.Offset)
 	case errors.As(err, &kind):
-		return nil, fmt.Errorf("%s has a %s in place of a %s (%s, at byte %d): its credentials are not used",
-			path, strings.Fields(kind.Value)[0], kind.Type.Kind(), kind.Field, kind.Offset)
+		where := fmt.Sprintf("at byte %d", kind.Offset)
+		if kind.Field != "" {
+			where = kind.Field + ", " + where
+		}
+		return nil, fmt.Errorf("%s has %s in place of %s (%s): its credentials are not used",
+			path, kindOfJSON(strings.Fields(kind.Value)[0]), kindOfGo(kind.Type.Kind()), where)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, fmt.Errorf("%s ends in the middle: its credentials are not used", path)
 	}
 	return nil, fmt.Errorf("%s cannot be read as JSON: its credentials are not used", path)
+}
+
+// kindOfJSON is what a file has, with its article.
+func kindOfJSON(value string) string {
+	switch value {
+	case "array", "object":
+		return "an " + value
+	}
+	return "a " + value
+}
+
+// kindOfGo is what the file should have had, in JSON's words.
+func kindOfGo(kind reflect.Kind) string {
+	switch kind {
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Slice:
+		return "an array"
+	}
+	return "a " + kind.String()
 }
 
 // helper returns the program to ask for a place and the key to ask it with;

@@ -156,7 +156,8 @@ func (g *gate) abandon(p pass) {
 
 // fail closes the gate for wait, or for the back-off where wait is 0. Of
 // failures that were under way at the same time only the first counts: it gets
-// told for how long the gate is closed, the others 0. After the last try err is
+// told for how long the gate is closed, the others 0, and so does one that no
+// wait follows because it was the host's last. After the last try err is
 // what everybody gets who comes before the wait is over, and then one request
 // at a time is let through to see whether anything has changed.
 func (g *gate) fail(p pass, wait time.Duration, err error) time.Duration {
@@ -181,7 +182,7 @@ func (g *gate) fail(p pass, wait time.Duration, err error) time.Duration {
 		g.refusal, g.refused = err, g.until
 	}
 	g.signal()
-	if !counts {
+	if !counts || g.refusal != nil {
 		return 0
 	}
 	return wait

@@ -77,22 +77,22 @@ func (h *helpers) run(ctx context.Context, name, key string) (Credential, error)
 	ctx, cancel := context.WithTimeoutCause(ctx, h.timeout, errHelperHangs)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, "get")
-	cmd.WaitDelay = time.Second // a grandchild may hold the pipes open
+	cmd.WaitDelay = time.Second / 2 // a grandchild may hold the pipes open
 	cmd.Stdin = strings.NewReader(key)
 	var out, problem limitedBuffer
 	cmd.Stdout, cmd.Stderr = &out, &problem
 	err := cmd.Run()
 	switch {
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // done, whoever still holds the pipes
+		return parseHelperAnswer(program, out.Bytes())
 	case errors.Is(context.Cause(ctx), errHelperHangs):
 		return Credential{}, fmt.Errorf("credential helper %s gave no answer within %s", program, h.timeout)
-	case err != nil && strings.Contains(out.String(), "credentials not found"):
+	case strings.Contains(out.String(), "credentials not found"):
 		return Credential{}, nil
 	case errors.Is(err, exec.ErrNotFound):
 		return Credential{}, fmt.Errorf("credential helper %s is not installed (not in PATH)", program)
-	case err != nil:
-		return Credential{}, fmt.Errorf("credential helper %s failed: %w%s", program, err, helperWords(problem.String(), out.String()))
 	}
-	return parseHelperAnswer(program, out.Bytes())
+	return Credential{}, fmt.Errorf("credential helper %s failed: %w%s", program, err, helperWords(problem.String(), out.String()))
 }
 
 var errHelperHangs = errors.New("the helper hangs")
@@ -132,12 +132,16 @@ func isHelperName(name string) bool {
 	return name != "" && len(name) <= 100 && strings.IndexFunc(name, func(r rune) bool { return !ok(r) }) < 0
 }
 
-// limitedBuffer keeps the beginning of what is written to it.
-type limitedBuffer struct{ bytes.Buffer }
+// limitedBuffer keeps the beginning of what is written to it. The buffer is not
+// embedded: its ReadFrom, which copying prefers, would take everything.
+type limitedBuffer struct{ kept bytes.Buffer }
 
 func (b *limitedBuffer) Write(p []byte) (int, error) {
-	if room := maxHelperOutput - b.Len(); room > 0 {
-		b.Buffer.Write(p[:min(len(p), room)])
+	if room := maxHelperOutput - b.kept.Len(); room > 0 {
+		b.kept.Write(p[:min(len(p), room)])
 	}
 	return len(p), nil
 }
+
+func (b *limitedBuffer) Bytes() []byte  { return b.kept.Bytes() }
+func (b *limitedBuffer) String() string { return b.kept.String() }

@@ -11,9 +11,13 @@ func size(n int64) string {
 	return amount(n, factor) + " " + unit
 }
 
-// sizeOf writes a part and a whole in one unit: "3 of 8 MB".
+// sizeOf writes a part and a whole in one unit, "3 of 8 MB": a smaller one where
+// they would look the same.
 func sizeOf(part, whole int64) string {
 	unit, factor := unitOf(whole)
+	for part != whole && factor > 1 && amount(part, factor) == amount(whole, factor) {
+		unit, factor = unitOf(factor - 1)
+	}
 	return amount(part, factor) + " of " + amount(whole, factor) + " " + unit
 }
 

@@ -41,6 +41,7 @@ func TestC31ThrottledInEveryForm(t *testing.T) {
 		{"429 with a date in the past", 429, clockStart.Add(-time.Hour).Format(http.TimeFormat), 1, nil, 0, 2 * time.Second, "", 2},
 		{"429 with nonsense", 429, "soon", 1, nil, 0, 2 * time.Second, "", 2},
 		{"429 with a day", 429, "86400", 0, ErrRateLimited, 0, 0, "asks to wait 24h0m0s, longer than the 1m0s", 1},
+		{"429 with a date far away", 429, clockStart.Add(100*24*time.Hour + 1500*time.Millisecond).Format(http.TimeFormat), 0, ErrRateLimited, 0, 0, "asks to wait 2400h0m1s, longer", 1},
 		{"429 with more than time can hold", 429, "99999999999999999999", 0, ErrRateLimited, 0, 0, "longer than the 1m0s", 1},
 		{"429 with a negative number", 429, "-5", 1, nil, 0, 2 * time.Second, "", 2},
 		{"429 without a header, for good", 429, "", 0, ErrRateLimited, 5 * time.Second, time.Minute, "429 Too Many Requests", 5},
@@ -367,6 +368,20 @@ func TestUploadsAreRepeatedOnlyWhereThrottled(t *testing.T) {
 		l := g.logged()
 		if len(l) != want || l[len(l)-1].body != "content" {
 			t.Errorf("%d: %d requests, the last with %q", status, len(l), l[len(l)-1].body)
+		}
+	}
+}
+
+// Nobody is told to wait for a try that will not be.
+func TestGateLastFailure(t *testing.T) {
+	g := newGate(newFakeClock(), Retry{Tries: 2, FirstWait: time.Second}.withDefaults())
+	for _, want := range []bool{true, false} {
+		p, err := g.enter(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wait := g.fail(p, 0, errors.New("no")); wait > 0 != want {
+			t.Errorf("wait %s, want one: %v", wait, want)
 		}
 	}
 }

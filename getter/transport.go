@@ -82,7 +82,7 @@ func (t *retrier) pause(req *http.Request, g *gate, p pass, v verdict, try int, 
 	}
 	switch {
 	case v.wait > t.retry.LongestWait:
-		failure.Detail += fmt.Sprintf(" and asks to wait %s, longer than the %s that is waited at most", v.wait, t.retry.LongestWait)
+		failure.Detail += fmt.Sprintf(" and asks to wait %s, longer than the %s that is waited at most", v.wait.Round(time.Second), t.retry.LongestWait)
 		g.refuse(p, failure)
 		return failure
 	case v.final, errors.Is(err, errStalled) && try >= maxStalls:
