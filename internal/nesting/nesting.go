@@ -1,7 +1,8 @@
 // Package nesting keeps text from HCL's parsers that they would not survive:
 // they call themselves for each bracket and operator, at about 5 KiB of stack
 // each, and Go ends a program whose stack is used up. Half a megabyte of "["
-// does that.
+// does that. The dollar and percent signs of one string cost them the square
+// of their number in time; a megabyte of those takes minutes.
 //
 // It judges nothing else about the text. Start at [Find].
 package nesting
@@ -19,10 +20,17 @@ import (
 // of them are nested only the parser knows, so all are counted.
 const maxOperators = 10_000
 
+// maxSigns is how many dollar and percent signs one file may have; they take
+// the parser a second.
+const maxSigns = 10_000
+
 // Find returns where text opens more than depth brackets within each other or
 // has too many operators, and nil where the parser can have it. Text is in
 // HCL's own syntax; the file name is for the range.
 func Find(text []byte, filename string, depth int) *hcl.Range {
+	if at := excessSign(text); at >= 0 {
+		return rangeOf(text, at, filename)
+	}
 	// Counting bytes settles it for every ordinary file, without a second run
 	// of the lexer.
 	if count(text, "[{(") <= depth && count(text, "-!?%") <= maxOperators {
@@ -61,8 +69,24 @@ func findToken(tokens hclsyntax.Tokens, depth int) *hcl.Range {
 	return nil
 }
 
+// excessSign returns where text goes beyond maxSigns, or -1.
+func excessSign(text []byte) int {
+	signs := 0
+	for i, char := range text {
+		if char == '$' || char == '%' {
+			if signs++; signs > maxSigns {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
 // FindJSON is [Find] for the JSON syntax, which has no operators.
 func FindJSON(text []byte, filename string, depth int) *hcl.Range {
+	if at := excessSign(text); at >= 0 {
+		return rangeOf(text, at, filename)
+	}
 	open, quoted := 0, false
 	for i := 0; i < len(text); i++ {
 		switch char := text[i]; {

@@ -31,6 +31,8 @@ func TestFind(t *testing.T) {
 		"in text":                       {`x = "` + many("[{(!-?") + `"`, false},
 		"in a heredoc":                  {"x = <<END\n" + many("[\n") + "END\n", false},
 		"empty":                         {"", false},
+		"signs in one string":           {`x = "` + strings.Repeat("$ ", maxSigns+1) + `"`, true},
+		"signs in a heredoc":            {"x = <<END\n" + strings.Repeat("$\n", maxSigns+1) + "END\n", true},
 	} {
 		at := Find([]byte(test.text), "f.hcl", depth)
 		if (at != nil) != test.deep {
