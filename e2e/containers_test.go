@@ -96,7 +96,9 @@ func TestPodman(t *testing.T) {
 	afterFailure(t, program, slices.Concat(global, []string{"rm", "--all", "--force"})...)
 	// Podman's own limits are above what a sandbox allows.
 	run := func(args ...string) string {
-		return podman(append([]string{"run", "--rm", "--network", "none", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"}, args...)...)
+		pid := filepath.Join(t.TempDir(), "pid")
+		t.Cleanup(func() { awaitEnd(t, pid) })
+		return podman(append([]string{"run", "--rm", "--conmon-pidfile", pid, "--network", "none", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"}, args...)...)
 	}
 
 	for _, compression := range []string{"gzip", "zstd"} {
@@ -194,6 +196,24 @@ func awaitCommand(t *testing.T, prepare func() *exec.Cmd) {
 			t.Fatalf("%s: %v\n%s", cmd, err, out)
 		}
 	}
+}
+
+// awaitEnd waits, for at most a minute, until the process ends whose id a file
+// has: podman's conmon, which may still tidy up, in the directories of the test,
+// when podman has returned.
+func awaitEnd(t *testing.T, pidFile string) {
+	t.Helper()
+	content, err := os.ReadFile(pidFile)
+	if err != nil {
+		return // it was never started
+	}
+	stat := filepath.Join("/proc", strings.TrimSpace(string(content)), "stat")
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if status, err := os.ReadFile(stat); err != nil || strings.Contains(string(status), ") Z ") {
+			return
+		}
+	}
+	t.Errorf("the process of %s does not end", stat)
 }
 
 func requireSays(t *testing.T, got, want string) {
