@@ -3,8 +3,6 @@ package cmd
 import (
 	"context"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,23 +14,18 @@ import (
 // isSource tells a source, or the directory of a layout, from the name of a
 // plugin, which has no slash, colon or dot.
 func isSource(arg string) bool {
-	return strings.ContainsAny(arg, `/\:.@`) || isLayout(arg)
+	return strings.ContainsAny(arg, `/\:.@`) || publish.IsLayout(arg)
 }
 
 // splitLayout reads LAYOUT or LAYOUT:TAG; ok is false for what is no layout.
 func splitLayout(arg string) (dir, tag string, ok bool) {
-	if isLayout(arg) {
+	if publish.IsLayout(arg) {
 		return arg, "", true
 	}
-	if at := strings.LastIndexByte(arg, ':'); at > 0 && isLayout(arg[:at]) {
+	if at := strings.LastIndexByte(arg, ':'); at > 0 && publish.IsLayout(arg[:at]) {
 		return arg[:at], arg[at+1:], true
 	}
 	return "", "", false
-}
-
-func isLayout(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, "oci-layout"))
-	return err == nil
 }
 
 // inspectSource is inspect for a source or a layout.

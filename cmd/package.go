@@ -25,6 +25,7 @@ const defaultLayout = "plugin-image"
 // buildFlags describe what is packed; package has them, and push for a
 // directory.
 type buildFlags struct {
+	all                     *pflag.FlagSet
 	files, include, exclude []string
 	metadataFile            string
 	compression             string
@@ -34,21 +35,33 @@ type buildFlags struct {
 
 func (f *buildFlags) add(flags *pflag.FlagSet) {
 	m := &f.metadata
-	flags.StringArrayVar(&f.files, "file", nil, "pack the file or directory of `PLATFORM=PATH` instead of what is in DIR (repeatable)")
-	flags.StringVar(&f.metadataFile, "metadata", "", "read the metadata from this `file` (default: package.hcl in DIR, if there is one)")
-	flags.StringVar(&m.Name, "name", "", "name of the plugin (default: that of its executable)")
-	flags.StringVar(&m.Version, "version", "", "version, or \"git\" for the one that the tag of the commit names")
-	flags.StringVar(&m.Description, "description", "", "what the plugin does, in a sentence")
-	flags.StringVar(&m.Licenses, "licenses", "", "license expression, such as MIT")
-	flags.StringVar(&m.Source, "source", "", "`URL` of the source code")
-	flags.StringVar(&m.Vendor, "vendor", "", "who publishes the plugin")
-	flags.StringVar(&m.Revision, "revision", "", "commit of the source code, or \"git\" for the one that is checked out")
-	flags.StringVar(&m.PublishTo, "publish-to", "", "tie the image to this `source`: it then installs from nowhere else")
-	flags.StringVar(&f.protocols, "protocols", "", "`numbers` of the protocols that the plugin speaks, such as 5,6")
-	flags.StringVar(&m.Executable, "executable", "", "`path` of the executable among a platform's files")
-	flags.StringArrayVar(&f.include, "include", nil, "pack only files that match this `pattern` (repeatable)")
-	flags.StringArrayVar(&f.exclude, "exclude", nil, "do not pack files that match this `pattern` (repeatable)")
-	flags.StringVar(&f.compression, "compression", string(publish.Gzip), "gzip or zstd")
+	f.all = pflag.NewFlagSet("build", pflag.ContinueOnError)
+	f.all.StringArrayVar(&f.files, "file", nil, "pack the file or directory of `PLATFORM=PATH` instead of what is in DIR (repeatable)")
+	f.all.StringVar(&f.metadataFile, "metadata", "", "read the metadata from this `file` (default: package.hcl in DIR, if there is one)")
+	f.all.StringVar(&m.Name, "name", "", "name of the plugin (default: that of its executable)")
+	f.all.StringVar(&m.Version, "version", "", "version, or \"git\" for the one that the tag of the commit names")
+	f.all.StringVar(&m.Description, "description", "", "what the plugin does, in a sentence")
+	f.all.StringVar(&m.Licenses, "licenses", "", "license expression, such as MIT")
+	f.all.StringVar(&m.Source, "source", "", "`URL` of the source code")
+	f.all.StringVar(&m.Vendor, "vendor", "", "who publishes the plugin")
+	f.all.StringVar(&m.Revision, "revision", "", "commit of the source code, or \"git\" for the one that is checked out")
+	f.all.StringVar(&m.PublishTo, "publish-to", "", "tie the image to this `source`: it then installs from nowhere else")
+	f.all.StringVar(&f.protocols, "protocols", "", "`numbers` of the protocols that the plugin speaks, such as 5,6")
+	f.all.StringVar(&m.Executable, "executable", "", "`path` of the executable among a platform's files")
+	f.all.StringArrayVar(&f.include, "include", nil, "pack only files that match this `pattern` (repeatable)")
+	f.all.StringArrayVar(&f.exclude, "exclude", nil, "do not pack files that match this `pattern` (repeatable)")
+	f.all.StringVar(&f.compression, "compression", string(publish.Gzip), "gzip or zstd")
+	flags.AddFlagSet(f.all)
+}
+
+// given names one of the flags that was given, "" where none was.
+func (f *buildFlags) given() (name string) {
+	f.all.VisitAll(func(flag *pflag.Flag) {
+		if flag.Changed {
+			name = flag.Name
+		}
+	})
+	return name
 }
 
 // options turns the flags into those of the library; a wrong value is a usage
@@ -119,8 +132,7 @@ one.`,
 	f.build.add(c.Flags())
 	c.Flags().StringVar(&f.output, "output", defaultLayout, "`directory` of the image layout: a new one, or one to add to")
 	c.Flags().StringArrayVar(&f.join, "join", nil, "join the image in this layout `directory` with the others (repeatable)")
-	exclusive(c, "join", "file")
-	exclusive(c, "join", "metadata")
+	f.build.all.VisitAll(func(flag *pflag.Flag) { exclusive(c, "join", flag.Name) }) // what is joined is packed already
 	return c
 }
 

@@ -2,14 +2,10 @@ package cmd
 
 import (
 	"context"
-	"sync"
 
 	"github.com/spf13/cobra"
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/pluginlock/plugins/addr"
-	"github.com/pluginlock/plugins/getter"
 	"github.com/pluginlock/plugins/publish"
 )
 
@@ -54,6 +50,9 @@ func (f *pushFlags) options(path, target string) (publish.PushOptions, error) {
 	if err != nil {
 		return publish.PushOptions{}, err
 	}
+	if name := f.build.given(); name != "" && publish.IsLayout(path) {
+		return publish.PushOptions{}, usageErrorf("--%s is for what is packed, but %s is a layout: give it to package", name, path)
+	}
 	o := publish.PushOptions{Path: path, Package: build, Untagged: f.untagged, Force: f.force, AddPlatform: f.addPlatforms, MovingTags: f.movingTags}
 	ref, err := publish.ParseReference(target)
 	switch {
@@ -96,23 +95,6 @@ func (a *app) runPush(ctx context.Context, f pushFlags, path, target string) err
 		a.printer.pushed(result, err)
 	}
 	return publishError(err)
-}
-
-// registryClient reaches registries as every command does.
-func (a *app) registryClient(ctx context.Context) (*getter.Client, error) {
-	o, err := a.registryOptions(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return getter.New(o)
-}
-
-func (a *app) registryOptions(ctx context.Context) (getter.Options, error) {
-	o, err := a.options(ctx)
-	if err != nil {
-		return getter.Options{}, err
-	}
-	return o.Registries(func(n getter.Notice) { a.printer.note("Warning: %s", n.Text) }), nil
 }
 
 // pushed prints the reference, and beside it what became of tags.
@@ -193,56 +175,4 @@ func newMovedDocuments(tags []publish.MovedTag) []movedDocument {
 		documents = append(documents, movedDocument{m.Tag, m.Moved, m.Why})
 	}
 	return documents
-}
-
-// uploads shows blobs on their way: bars on a terminal, a line for each
-// elsewhere, nothing with --quiet.
-type uploads struct {
-	printer *printer
-	mu      sync.Mutex
-	bars    *mpb.Progress
-	byBlob  map[addr.Digest]*mpb.Bar
-}
-
-func newUploads(p *printer) *uploads {
-	return &uploads{printer: p, byBlob: map[addr.Digest]*mpb.Bar{}}
-}
-
-// event shows how far a blob is.
-func (u *uploads) event(e publish.Progress) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	switch {
-	case u.printer.quiet:
-	case u.printer.terminal && (e.Status == publish.BlobSending || e.Status == publish.BlobSent):
-		u.bar(e).SetCurrent(e.Done)
-	case e.Status == publish.BlobSent:
-		u.printer.note("%s sent (%s)", shortDigest(e.Digest.String()), size(e.Total))
-	}
-}
-
-func (u *uploads) bar(e publish.Progress) *mpb.Bar {
-	if u.bars == nil {
-		u.bars = mpb.New(mpb.WithOutput(u.printer.errOut), mpb.WithWidth(40))
-	}
-	bar := u.byBlob[e.Digest]
-	if bar == nil {
-		bar = u.bars.AddBar(e.Total, mpb.PrependDecorators(decor.Name(shortDigest(e.Digest.String()), decor.WCSyncSpaceR)),
-			mpb.AppendDecorators(decor.CountersKibiByte("% .1f / % .1f")))
-		u.byBlob[e.Digest] = bar
-	}
-	return bar
-}
-
-// close ends the display; what is unfinished stays as it is.
-func (u *uploads) close() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.bars == nil {
-		return
-	}
-	for _, bar := range u.byBlob {
-		bar.Abort(false)
-	}
-	u.bars.Wait()
 }

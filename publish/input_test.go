@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/pluginlock/plugins/internal/extract"
 )
 
 func platformsOf(r *Result) string {
@@ -385,8 +387,8 @@ func TestPackageCancelled(t *testing.T) {
 // TestPackageRatio refuses what decoders take for a bomb, as installers do.
 func TestPackageRatio(t *testing.T) {
 	dir := write(t, t.TempDir(), map[string]string{"linux/amd64/aws*": native(t, "linux/amd64"), "linux/amd64/zeros": ""})
-	must(t, os.Truncate(filepath.Join(dir, "linux/amd64/zeros"), 80<<20))
-	if err := packageError(t, PackageOptions{Dir: dir}); !strings.Contains(err.Error(), "unpacked bytes for each packed one") {
+	must(t, os.Truncate(filepath.Join(dir, "linux/amd64/zeros"), extract.RatioFrom+1<<20))
+	if err := packageError(t, PackageOptions{Dir: dir, Compression: Zstd}); !strings.Contains(err.Error(), "unpacked bytes for each packed one") {
 		t.Errorf("error is %v", err)
 	}
 }

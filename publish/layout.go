@@ -40,6 +40,12 @@ type layout struct {
 	index ocispec.Index
 }
 
+// IsLayout reports whether a directory says that it is an image layout.
+func IsLayout(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, ocispec.ImageLayoutFile))
+	return err == nil
+}
+
 // openLayout reads the entry points of a layout.
 func openLayout(dir string) (*layout, error) {
 	raw, err := os.ReadFile(filepath.Join(dir, ocispec.ImageLayoutFile))

@@ -199,7 +199,7 @@ type pusher struct {
 func (p *pusher) open(ctx context.Context) (done func(), err error) {
 	o, dir := p.options, p.options.Path
 	done = func() {}
-	if !isLayout(dir) {
+	if !IsLayout(dir) {
 		temporary, err := os.MkdirTemp("", "plugins-push-*")
 		if err != nil {
 			return nil, err

@@ -29,7 +29,7 @@ func tree(dir string) (*input, error) {
 		switch {
 		case !e.IsDir() && e.Type()&fs.ModeSymlink == 0:
 			ignored = append(ignored, e.Name())
-		case alwaysExcluded(e.Name()) || isLayout(path):
+		case alwaysExcluded(e.Name()) || IsLayout(path): // an earlier run may have written one
 		case e.IsDir() && e.Name() == commonDir:
 			common = append(common, origin{disk: path, label: commonDir})
 		default:
@@ -147,10 +147,3 @@ func variantOf(p addr.Platform, name string) (addr.Platform, bool) {
 
 // alwaysExcluded reports whether a name is never packed, wherever it stands.
 func alwaysExcluded(name string) bool { return name == ".git" || name == ".DS_Store" }
-
-// isLayout tells an image layout, which an earlier run may have written beside
-// the platforms' directories.
-func isLayout(path string) bool {
-	_, err := os.Lstat(filepath.Join(path, "oci-layout"))
-	return err == nil
-}
