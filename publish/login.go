@@ -2,8 +2,12 @@ package publish
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -88,8 +92,11 @@ func Login(ctx context.Context, o LoginOptions) (*LoginResult, error) {
 		return nil, err
 	}
 	ctx = s.watch(ctx)
-	if err := s.store.Put(ctx, serverAddress(host), auth.Credential{Username: o.Username, Password: o.Password}); err != nil {
-		return nil, s.explain("keep", host, err, o.Password)
+	err = await(ctx, func() error {
+		return s.store.Put(ctx, serverAddress(host), auth.Credential{Username: o.Username, Password: o.Password})
+	})
+	if err != nil {
+		return nil, s.explain(ctx, "keep", host, err, o.Password)
 	}
 	return &LoginResult{Registry: host, Store: s.where(), Plain: s.helper == "", Unproven: !asked}, nil
 }
@@ -106,14 +113,32 @@ func Logout(ctx context.Context, registry, configFile string) (*LoginResult, err
 		return nil, err
 	}
 	ctx = s.watch(ctx)
-	there, err := s.store.Get(ctx, serverAddress(host))
-	if err == nil && there == auth.EmptyCredential {
-		return &LoginResult{Registry: host, Store: s.where(), Plain: s.helper == ""}, nil
+	var there auth.Credential
+	var none bool
+	err = await(ctx, func() (err error) {
+		if there, err = s.store.Get(ctx, serverAddress(host)); err == nil && there == auth.EmptyCredential {
+			none = true
+			return nil
+		}
+		return s.store.Delete(ctx, serverAddress(host))
+	})
+	if err != nil {
+		return nil, s.explain(ctx, "remove", host, err, "")
 	}
-	if err := s.store.Delete(ctx, serverAddress(host)); err != nil {
-		return nil, s.explain("remove", host, err, there.Password)
+	return &LoginResult{Registry: host, Store: s.where(), Plain: s.helper == "", Removed: !none}, nil
+}
+
+// await waits for a helper no longer than ctx lasts. The library that runs it
+// waits on for whoever holds its pipes, such as a program that it started.
+func await(ctx context.Context, run func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- run() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	return &LoginResult{Registry: host, Store: s.where(), Plain: s.helper == "", Removed: true}, nil
 }
 
 // credentialStore is Docker's file with the helpers that it names.
@@ -132,9 +157,22 @@ func openCredentials(file string) (*credentialStore, error) {
 	}
 	store, err := credentials.NewStore(file, credentials.StoreOptions{AllowPlaintextPut: true, DetectDefaultNativeStore: true})
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be used for credentials: %w", file, err)
+		return nil, fmt.Errorf("%s cannot be used for credentials: %w", file, storeWords(file, err))
 	}
 	return &credentialStore{store: store, file: file}, nil
+}
+
+// storeWords takes off the layers of the library's text that name the file once
+// more.
+func storeWords(file string, err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	if raw, readErr := os.ReadFile(file); readErr == nil && !json.Valid(raw) {
+		return errors.New("it is not valid JSON")
+	}
+	return err
 }
 
 // watch notes which helper is run.
@@ -151,10 +189,19 @@ func (s *credentialStore) where() string {
 
 // explain says what failed, without what must stay secret: a helper may repeat
 // what it was given.
-func (s *credentialStore) explain(verb, host string, err error, secret string) error {
+func (s *credentialStore) explain(ctx context.Context, verb, host string, err error, secret string) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("%s is not installed (not in PATH), so it did not %s the credentials for %s", s.where(), verb, host)
+	}
 	words := err.Error()
 	if secret != "" {
 		words = strings.ReplaceAll(words, secret, "***")
+	}
+	if before, _, quoted := strings.Cut(words, "{"); quoted { // by the helpers' protocol credentials are JSON
+		words = before + "…"
 	}
 	return fmt.Errorf("%s did not %s the credentials for %s: %s", s.where(), verb, host, text.Clip(words))
 }

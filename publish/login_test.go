@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pluginlock/plugins/getter"
 	"github.com/pluginlock/plugins/internal/registrytest"
@@ -123,6 +124,40 @@ esac
 		if out.Removed != there {
 			t.Errorf("removed %v, want %v", out.Removed, there)
 		}
+	}
+}
+
+// What cannot keep credentials is named in words of ours, without them; a
+// helper that leaves a program behind does not outlast an interrupt.
+func TestLoginCannotKeep(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the helpers of this test are shell scripts")
+	}
+	r := registrytest.New(t, registrytest.Options{})
+	bin := t.TempDir()
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	for name, script := range map[string]string{"echo": "cat\nexit 1", "hang": "sleep 20 & sleep 20"} {
+		must(t, os.WriteFile(filepath.Join(bin, "docker-credential-"+name), []byte("#!/bin/sh\n"+script+"\n"), 0o755))
+	}
+	for config, want := range map[string]string{
+		`{"credsStore":"absent"}`: "docker-credential-absent is not installed (not in PATH)",
+		`{"credsStore":"echo"}`:   "docker-credential-echo did not keep the credentials for " + r.Host(),
+		`{"auths": s3cr3t`:        "cannot be used for credentials: it is not valid JSON",
+	} {
+		file := filepath.Join(t.TempDir(), "config.json")
+		must(t, os.WriteFile(file, []byte(config), 0o600))
+		_, err := Login(t.Context(), LoginOptions{Registry: r.Host(), Username: "u", Password: `s3cr3t"<pw`, ConfigFile: file})
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cr3t") || strings.Contains(err.Error(), "exec:") {
+			t.Errorf("%s: %v", config, err)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "config.json")
+	must(t, os.WriteFile(file, []byte(`{"credsStore":"hang"}`), 0o600))
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if _, err := Logout(ctx, r.Host(), file); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 10*time.Second {
+		t.Errorf("%v after %v", err, time.Since(began))
 	}
 }
 

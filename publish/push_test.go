@@ -475,6 +475,27 @@ func TestPushKeepsCredentialsFromUploadHost(t *testing.T) {
 	}
 }
 
+// An upload leads to HTTP only, and a page to log in at is no other version.
+func TestPushAnswersOfOthers(t *testing.T) {
+	page := "<html>log in</html>"
+	for want, rule := range map[string]registrytest.Rule{
+		`leads to "file", which is not HTTP`: {Method: http.MethodPost, Status: http.StatusAccepted, Header: map[string]string{"Location": "file:///upload"}},
+		"something other than JSON":          {Method: http.MethodGet, Path: "*/manifests/*", Body: &page},
+	} {
+		dir := t.TempDir()
+		must(t, imagetest.Plugin{Version: "1.4.2"}.Build(t).WriteLayout(dir, "1.4.2"))
+		r := registrytest.New(t, registrytest.Options{Rules: []registrytest.Rule{rule}})
+		o := options(t, r, dir)
+		o.Force = true
+		if _, err := Push(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+		if n := r.Front.Count(http.MethodPut, "*/manifests/*"); n != 0 {
+			t.Errorf("%q: %d documents were written", want, n)
+		}
+	}
+}
+
 func TestPushMounts(t *testing.T) {
 	r, layout := registrytest.New(t, registrytest.Options{}), aws(t)
 	first := options(t, r, layout.Layout)

@@ -3,6 +3,7 @@ package publish
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -99,6 +100,10 @@ func (r *registry) document(ctx context.Context, ref string) (found, error) {
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, image.MaxDocumentSize+1))
 	if err != nil {
 		return found{}, r.target.Failure(nil, err, op, ref)
+	}
+	if !json.Valid(raw) {
+		return found{}, r.target.Failure(nil, &getter.Error{Kind: getter.ErrProtocol, Host: r.target.Host,
+			Detail: r.target.Host + " answered with something other than JSON: a proxy or a login page may be in the way"}, op, ref)
 	}
 	f := found{digest: addr.DigestOf(raw), raw: raw}
 	if want, err := addr.ParseDigest(ref); err == nil && want != f.digest {
