@@ -12,13 +12,8 @@ import (
 	"github.com/pluginlock/plugins/internal/text"
 )
 
-// acceptDocuments names what is understood. Registries convert documents, or
-// hide them, for clients that name too little.
-var acceptDocuments = strings.Join([]string{
-	image.MediaTypeOCIIndex, image.MediaTypeOCIManifest, image.MediaTypeDockerIndex, image.MediaTypeDockerManifest}, ", ")
-
 func (r *remote) document(ctx context.Context, ref string) (*image.Document, error) {
-	p, err := r.get(ctx, r.url("manifests", ref), acceptDocuments, image.MaxDocumentSize, func(a answer) *Error { return refusedDocument(a, ref) })
+	p, err := r.get(ctx, r.url("manifests", ref), image.Accept, image.MaxDocumentSize, func(a answer) *Error { return refusedDocument(a, ref) })
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +34,7 @@ func (r *remote) document(ctx context.Context, ref string) (*image.Document, err
 // Bytes whose digest is known speak for themselves, so a type that no registry
 // should give them, such as text/html, is the mistake of some proxy.
 func trustedType(contentType string, known addr.Digest) string {
-	if !known.IsZero() && !strings.Contains(acceptDocuments, strings.TrimSpace(strings.Split(contentType, ";")[0])) {
+	if !known.IsZero() && !strings.Contains(image.Accept, strings.TrimSpace(strings.Split(contentType, ";")[0])) {
 		return ""
 	}
 	return contentType
@@ -78,15 +73,15 @@ func checkRef(ref string) (addr.Digest, error) {
 	if strings.Contains(ref, ":") {
 		return addr.ParseDigest(ref)
 	}
-	if !isTag(ref) {
+	if !IsTag(ref) {
 		return "", fmt.Errorf("%q is not a tag", text.Clip(ref))
 	}
 	return "", nil
 }
 
-// isTag checks the grammar of the distribution specification, v1.1.1:
-// [a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}.
-func isTag(s string) bool {
+// IsTag reports whether s can be a tag, by the grammar of the distribution
+// specification, v1.1.1: [a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}.
+func IsTag(s string) bool {
 	if s == "" || len(s) > 128 || s[0] == '.' || s[0] == '-' {
 		return false
 	}

@@ -116,7 +116,7 @@ func (l *layout) entries(ctx context.Context) ([]layoutEntry, error) {
 	seen := map[string]addr.Digest{}
 	for _, m := range index.Manifests {
 		tag, ok := strings.CutPrefix(m.Annotations[ocispec.AnnotationRefName], l.src.String()+":")
-		if !ok || !isTag(tag) {
+		if !ok || !IsTag(tag) {
 			continue
 		}
 		digest, err := addr.ParseDigest(string(m.Digest))

@@ -78,7 +78,7 @@ func (l *tagList) add(p *page) error {
 	l.bytes += int64(len(p.raw))
 	before := len(l.tags)
 	for _, tag := range body.Tags {
-		if !l.seen[tag] && isTag(tag) {
+		if !l.seen[tag] && IsTag(tag) {
 			l.seen[tag] = true
 			l.tags = append(l.tags, tag)
 		}

@@ -2,7 +2,6 @@ package installer
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -163,16 +162,9 @@ func (r *resolver) configPlatform(ctx context.Context, source addr.Source, manif
 	if err != nil {
 		return addr.Platform{}, err
 	}
-	var config ocispec.Platform
-	if err := json.Unmarshal(raw, &config); err != nil {
-		return addr.Platform{}, &image.DocumentError{Digest: manifest.Digest, Reason: "its config is not JSON"}
-	}
-	if config.OS == "" || config.Architecture == "" {
-		return addr.Platform{}, &image.DocumentError{Digest: manifest.Digest, Reason: "its config does not say \"os\" and \"architecture\""}
-	}
-	platform, err := image.ParsePlatform(config.OS, config.Architecture, config.Variant)
+	platform, err := image.ConfigPlatform(raw)
 	if err != nil {
-		return addr.Platform{}, &image.DocumentError{Digest: manifest.Digest, Reason: "its config: " + err.Error()}
+		return addr.Platform{}, &image.DocumentError{Digest: manifest.Digest, Reason: err.Error()}
 	}
 	return platform, nil
 }

@@ -2,7 +2,6 @@ package publish
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -296,11 +295,7 @@ func (in *inspector) single(ctx context.Context, root *image.Document) ([]ImageP
 	if err = errors.Join(err, r.Close()); err != nil {
 		return nil, err
 	}
-	var config ocispec.Image
-	if err := json.Unmarshal(raw, &config); err != nil {
-		return nil, fmt.Errorf("the config %s is broken: %w", d.Digest, err)
-	}
-	platform, err := image.ParsePlatform(config.OS, config.Architecture, config.Variant)
+	platform, err := image.ConfigPlatform(raw)
 	if err != nil {
 		return nil, nil // it is for no platform that plugins are for
 	}

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -326,14 +327,6 @@ func bySize(payloads []payload) []int {
 			total[i] += e.size
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case total[a] > total[b]:
-			return -1
-		case total[a] < total[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(total[b], total[a]) })
 	return order
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pluginlock/plugins/addr"
+	"github.com/pluginlock/plugins/getter"
 	"github.com/pluginlock/plugins/internal/text"
 )
 
@@ -62,18 +63,10 @@ func parseTag(tag string) (string, addr.Version, error) {
 	if v, ok := addr.ParseTag(tag); ok {
 		return tag, v, nil
 	}
-	if !isTag(tag) {
+	if !getter.IsTag(tag) {
 		return "", addr.Version{}, fmt.Errorf("%q is neither a version nor a tag", text.Clip(tag))
 	}
 	return tag, addr.Version{}, nil
-}
-
-// isTag checks the grammar of the distribution specification, v1.1.1.
-func isTag(s string) bool {
-	if s == "" || len(s) > 128 || s[0] == '.' || s[0] == '-' {
-		return false
-	}
-	return !strings.ContainsFunc(s, func(r rune) bool { return !isNameCharacter(r) })
 }
 
 // NotVersionError means that something other than a version was to be published

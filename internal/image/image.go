@@ -44,6 +44,10 @@ const (
 	MediaTypeDockerLayer    = "application/vnd.docker.image.rootfs.diff.tar.gzip"
 )
 
+// Accept names the documents that are understood, for the header of that name:
+// registries convert documents, or hide them, for clients that name too little.
+const Accept = MediaTypeOCIIndex + ", " + MediaTypeOCIManifest + ", " + MediaTypeDockerIndex + ", " + MediaTypeDockerManifest
+
 // MaxDocumentSize bounds an index, a manifest or a config, in bytes; it is the
 // size that registries must accept by the distribution specification, v1.1.1.
 const MaxDocumentSize = 4 << 20
