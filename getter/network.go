@@ -81,15 +81,35 @@ func (n *network) transport(pool *x509.CertPool, http2 bool) *http.Transport {
 		config.NextProtos = []string{"http/1.1"} // said out loud, so that a registry that can't is noticed
 	}
 	return &http.Transport{
-		Proxy:               n.proxyFor,
-		DialContext:         n.dial,
-		TLSClientConfig:     config,
-		ForceAttemptHTTP2:   http2,
-		DisableCompression:  true,
-		MaxIdleConnsPerHost: 16,
-		IdleConnTimeout:     90 * time.Second,
-		TLSHandshakeTimeout: 15 * time.Second,
+		Proxy:                  n.proxyFor,
+		OnProxyConnectResponse: checkProxyAnswer,
+		DialContext:            n.dial,
+		TLSClientConfig:        config,
+		ForceAttemptHTTP2:      http2,
+		DisableCompression:     true,
+		MaxIdleConnsPerHost:    16,
+		IdleConnTimeout:        90 * time.Second,
+		TLSHandshakeTimeout:    15 * time.Second,
 	}
+}
+
+// checkProxyAnswer names the proxy that makes no connection: net/http would say
+// no more than "Forbidden", as if the registry had.
+func checkProxyAnswer(_ context.Context, proxy *url.URL, _ *http.Request, resp *http.Response) error {
+	if resp.StatusCode == http.StatusOK {
+		return nil
+	}
+	return &proxyError{proxy.Host, resp.StatusCode}
+}
+
+// proxyError is the answer of a proxy that makes no connection.
+type proxyError struct {
+	proxy  string
+	status int
+}
+
+func (e *proxyError) Error() string {
+	return strings.TrimSpace(fmt.Sprintf("the proxy %s answered %d %s", e.proxy, e.status, http.StatusText(e.status)))
 }
 
 // certificates returns the system's and those of file; nil stands for the

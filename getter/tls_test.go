@@ -11,6 +11,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"math/big"
 	"net"
@@ -24,6 +25,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/pluginlock/plugins/addr"
 )
 
 // newTLSRegistry is a registry whose certificate only the returned settings
@@ -345,6 +348,32 @@ func TestProxyThatDemandsAuthentication(t *testing.T) {
 	}
 	if want := "CONNECT " + secure.host(); !slices.Contains(p.connects, want) {
 		t.Errorf("the proxy saw %q, not %q", p.connects, want)
+	}
+}
+
+// A proxy that makes no connection is named, and asked again where that may help.
+func TestProxyThatMakesNoConnection(t *testing.T) {
+	for status, tries := range map[int]int{http.StatusForbidden: 1, http.StatusUnauthorized: 1, http.StatusBadGateway: 5} {
+		asked := 0
+		p := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			asked++
+			w.WriteHeader(status)
+		}))
+		defer p.Close()
+		at, err := url.Parse(p.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := newRig(t, Options{Proxy: http.ProxyURL(at)})
+		source, err := addr.ParseSource("registry.example.com/plugins/aws")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.repository(t, source).Document(context.Background(), "1.0.0")
+		want := fmt.Sprintf("the proxy %s answered %d %s", at.Host, status, http.StatusText(status))
+		if !errors.Is(err, ErrNetwork) || !strings.Contains(err.Error(), want) || asked != tries {
+			t.Errorf("asked %d times, got %v, want %q", asked, err, want)
+		}
 	}
 }
 

@@ -212,15 +212,17 @@ func mayPass(err error) bool {
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
 	var header tls.RecordHeaderError
+	var proxy *proxyError
 	switch {
 	case errors.As(err, &known):
 		return false // ours: the settings or a rule are in the way
+	case errors.As(err, &proxy):
+		return proxy.status >= http.StatusInternalServerError || proxy.status == http.StatusTooManyRequests
 	case errors.As(err, &dns):
 		return !dns.IsNotFound
 	case errors.As(err, &cert), errors.As(err, &unknown), errors.As(err, &name), errors.As(err, &header):
 		return false
-	case strings.Contains(err.Error(), "HTTP response to HTTPS client"),
-		strings.Contains(err.Error(), "Proxy Authentication Required"):
+	case strings.Contains(err.Error(), "HTTP response to HTTPS client"):
 		return false
 	}
 	return true

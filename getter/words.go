@@ -17,6 +17,9 @@ func words(err error) string {
 	var dns *net.DNSError
 	var authority x509.UnknownAuthorityError
 	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "proxyconnect" {
+		return "the proxy cannot be reached: " + words(op.Err)
+	}
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return "the name " + dns.Name + " is not known to the name server"

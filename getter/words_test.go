@@ -23,6 +23,7 @@ func TestWords(t *testing.T) {
 		"connection refused, nothing listens on that port":                               dial(os.NewSyscallError("connect", syscall.ECONNREFUSED)),
 		"network is unreachable":                                                         dial(errors.New("network is unreachable")),
 		"it did not answer in time":                                                      dial(os.ErrDeadlineExceeded),
+		"the proxy cannot be reached: connection refused, nothing listens on that port":  &url.Error{Op: "Get", URL: "https://x.example/", Err: &net.OpError{Op: "proxyconnect", Net: "tcp", Err: &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}}},
 		"the connection was reset":                                                       fmt.Errorf("read: %w", syscall.ECONNRESET),
 		"the transfer ended too early":                                                   io.ErrUnexpectedEOF,
 		"certificate has expired or is not yet valid: ":                                  &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired}},
