@@ -200,13 +200,13 @@ func (in *Installer) storeEntry(ctx context.Context, documents *documents, f fet
 // fill extracts f's files below root.
 func (in *Installer) fill(ctx context.Context, repo Repository, f fetch, root *os.Root) ([]extract.Record, error) {
 	if !f.pinned.Plugin {
-		return in.fillForeign(ctx, in.observed(repo, f), f, root)
+		return in.fillForeign(ctx, in.observed(repo, f, f.size()), f, root)
 	}
 	layer, err := f.manifest.Payload()
 	if err != nil {
 		return nil, err
 	}
-	blob, err := in.observed(repo, f).Blob(ctx, layer)
+	blob, err := in.observed(repo, f, layer.Size).Blob(ctx, layer)
 	if err != nil {
 		return nil, err
 	}
