@@ -100,12 +100,28 @@ func readConfigs(a Ambient) (configs []*dockerConfig, problems []error) {
 	return configs, problems
 }
 
+// DockerConfigFile is where Docker's and ORAS's tools keep credentials, or name
+// the helper that does: $DOCKER_CONFIG/config.json, else .docker/config.json in
+// the user's home; "" where the environment names neither.
+func DockerConfigFile(getenv func(string) string) string {
+	if dir := getenv("DOCKER_CONFIG"); dir != "" {
+		return filepath.Join(dir, "config.json")
+	}
+	if home := homeDir(getenv); home != "" {
+		return filepath.Join(home, ".docker", "config.json")
+	}
+	return ""
+}
+
+func homeDir(getenv func(string) string) string {
+	if home := getenv("HOME"); home != "" || runtime.GOOS != "windows" {
+		return home
+	}
+	return getenv("USERPROFILE")
+}
+
 // configPaths lists the files in the order in which they are asked.
 func configPaths(getenv func(string) string) []string {
-	home := getenv("HOME")
-	if home == "" && runtime.GOOS == "windows" {
-		home = getenv("USERPROFILE")
-	}
 	var paths []string
 	add := func(dir string, rest ...string) {
 		if dir != "" {
@@ -113,11 +129,7 @@ func configPaths(getenv func(string) string) []string {
 		}
 	}
 	add(getenv("REGISTRY_AUTH_FILE"))
-	if docker := getenv("DOCKER_CONFIG"); docker != "" {
-		add(docker, "config.json")
-	} else {
-		add(home, ".docker", "config.json")
-	}
+	add(DockerConfigFile(getenv))
 	if runtime.GOOS == "linux" {
 		if dir := getenv("XDG_RUNTIME_DIR"); dir != "" {
 			add(dir, "containers", "auth.json")
@@ -128,7 +140,7 @@ func configPaths(getenv func(string) string) []string {
 	if dir := getenv("XDG_CONFIG_HOME"); dir != "" {
 		add(dir, "containers", "auth.json")
 	} else {
-		add(home, ".config", "containers", "auth.json")
+		add(homeDir(getenv), ".config", "containers", "auth.json")
 	}
 	return paths
 }

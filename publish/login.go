@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"oras.land/oras-go/v2/registry/remote/auth"
@@ -40,23 +39,16 @@ type LoginResult struct {
 	Removed  bool   // by [Logout]: there were some
 }
 
-// ConfigFile is where Docker's and ORAS's tools keep credentials or name the
-// helper that does: $DOCKER_CONFIG/config.json, else .docker/config.json in the
-// user's home. getenv is os.Getenv in a command.
+// ConfigFile is [getter.DockerConfigFile], where what [Login] keeps is found by
+// all other commands. getenv is os.Getenv in a command.
 //
 // Errors: the environment names no home.
 func ConfigFile(getenv func(string) string) (string, error) {
-	if dir := getenv("DOCKER_CONFIG"); dir != "" {
-		return filepath.Join(dir, "config.json"), nil
-	}
-	home := getenv("HOME")
-	if home == "" && runtime.GOOS == "windows" {
-		home = getenv("USERPROFILE")
-	}
-	if home == "" {
+	file := getter.DockerConfigFile(getenv)
+	if file == "" {
 		return "", errors.New("there is no home directory to keep credentials in: set HOME or DOCKER_CONFIG")
 	}
-	return filepath.Join(home, ".docker", "config.json"), nil
+	return file, nil
 }
 
 // Login asks the registry whether it accepts the credentials, and then keeps
@@ -197,6 +189,9 @@ func (s *credentialStore) explain(ctx context.Context, verb, host string, err er
 		return fmt.Errorf("%s is not installed (not in PATH), so it did not %s the credentials for %s", s.where(), verb, host)
 	}
 	words := err.Error()
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		words = path.Err.Error() // the library's path is that of a temporary file
+	}
 	if secret != "" {
 		words = strings.ReplaceAll(words, secret, "***")
 	}

@@ -63,16 +63,13 @@ func (r *registry) request(ctx context.Context, method, path string, query url.V
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Accept", acceptDocuments)
+	req.Header.Set("Accept", image.Accept)
 	resp, err := r.target.Do(req)
 	if err != nil {
 		return nil, r.target.Failure(nil, err, op, ref)
 	}
 	return resp, nil
 }
-
-var acceptDocuments = strings.Join([]string{
-	image.MediaTypeOCIIndex, image.MediaTypeOCIManifest, image.MediaTypeDockerIndex, image.MediaTypeDockerManifest}, ", ")
 
 // found is what a tag or a digest leads to at a registry.
 type found struct {
@@ -92,7 +89,8 @@ func (r *registry) document(ctx context.Context, ref string) (found, error) {
 	switch resp.StatusCode {
 	case http.StatusOK:
 	case http.StatusNotFound:
-		return found{}, finish(resp)
+		finish(resp)
+		return found{}, nil
 	default:
 		return found{}, r.target.Failure(resp, nil, op, ref)
 	}
@@ -123,9 +121,11 @@ func (r *registry) has(ctx context.Context, digest addr.Digest) (bool, error) {
 	}
 	switch {
 	case resp.StatusCode == http.StatusOK:
-		return true, finish(resp)
+		finish(resp)
+		return true, nil
 	case resp.StatusCode == http.StatusNotFound, resp.StatusCode == http.StatusMethodNotAllowed, resp.Request.URL.Host != r.base.Host:
-		return false, finish(resp) // where HEAD is not understood, nothing is known
+		finish(resp)
+		return false, nil // where HEAD is not understood, nothing is known
 	}
 	return false, r.target.Failure(resp, nil, op, digest.String())
 }
@@ -144,15 +144,17 @@ func (r *registry) begin(ctx context.Context, digest addr.Digest, from string) (
 	switch resp.StatusCode {
 	case http.StatusCreated:
 		if from != "" {
-			return true, nil, finish(resp)
+			finish(resp)
+			return true, nil, nil
 		}
 	case http.StatusAccepted:
+		finish(resp)
 		at, err := resp.Request.URL.Parse(resp.Header.Get("Location"))
 		if err != nil || resp.Header.Get("Location") == "" {
-			return false, nil, r.target.Failure(nil, errors.Join(&getter.Error{Kind: getter.ErrProtocol, Host: r.target.Host,
-				Detail: r.target.Host + " does not say where to upload to"}, finish(resp)), op, digest.String())
+			return false, nil, r.target.Failure(nil, &getter.Error{Kind: getter.ErrProtocol, Host: r.target.Host,
+				Detail: r.target.Host + " does not say where to upload to"}, op, digest.String())
 		}
-		return false, at, finish(resp)
+		return false, at, nil
 	}
 	return false, nil, r.target.Failure(resp, nil, op, digest.String())
 }
@@ -197,14 +199,14 @@ func (r *registry) put(ctx context.Context, to, mediaType string, size int64, op
 	if resp.StatusCode/100 != 2 {
 		return r.target.Failure(resp, nil, op, ref)
 	}
-	return finish(resp)
+	finish(resp)
+	return nil
 }
 
 // finish ends an answer whose body nobody needs, so that the connection can be
 // used again. What goes wrong with that changes nothing.
-func finish(resp *http.Response) error {
+func finish(resp *http.Response) {
 	const most = 64 << 10
 	_, _ = io.CopyN(io.Discard, resp.Body, most)
 	_ = resp.Body.Close()
-	return nil
 }
