@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/pluginlock/plugins/addr"
@@ -34,7 +35,8 @@ func (r *remote) document(ctx context.Context, ref string) (*image.Document, err
 // Bytes whose digest is known speak for themselves, so a type that no registry
 // should give them, such as text/html, is the mistake of some proxy.
 func trustedType(contentType string, known addr.Digest) string {
-	if !known.IsZero() && !strings.Contains(image.Accept, strings.TrimSpace(strings.Split(contentType, ";")[0])) {
+	bare, _, _ := strings.Cut(contentType, ";")
+	if !known.IsZero() && !slices.Contains(strings.Split(image.Accept, ", "), strings.TrimSpace(bare)) {
 		return ""
 	}
 	return contentType
