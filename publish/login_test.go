@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -136,7 +137,7 @@ func TestLoginCannotKeep(t *testing.T) {
 	r := registrytest.New(t, registrytest.Options{})
 	bin := t.TempDir()
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-	for name, script := range map[string]string{"echo": "cat\nexit 1", "hang": "sleep 20 & sleep 20"} {
+	for name, script := range map[string]string{"echo": "cat\nexit 1", "hang": "exec 2>/dev/null\nsleep 20 & sleep 20"} {
 		must(t, os.WriteFile(filepath.Join(bin, "docker-credential-"+name), []byte("#!/bin/sh\n"+script+"\n"), 0o755))
 	}
 	for config, want := range map[string]string{
@@ -150,6 +151,11 @@ func TestLoginCannotKeep(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cr3t") || strings.Contains(err.Error(), "exec:") {
 			t.Errorf("%s: %v", config, err)
 		}
+	}
+	readOnly := fmt.Errorf("failed to save config file: %w", &os.PathError{Op: "open", Path: "/home/oras_temp_1", Err: os.ErrPermission})
+	err := (&credentialStore{file: "config.json"}).explain(t.Context(), "keep", "example.com", readOnly, "")
+	if want := "config.json did not keep the credentials for example.com: permission denied"; err.Error() != want {
+		t.Errorf("got %q, want %q", err, want)
 	}
 	file := filepath.Join(t.TempDir(), "config.json")
 	must(t, os.WriteFile(file, []byte(`{"credsStore":"hang"}`), 0o600))
