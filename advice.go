@@ -2,13 +2,13 @@ package plugins
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/pluginlock/plugins/getter"
 	"github.com/pluginlock/plugins/installer"
 	"github.com/pluginlock/plugins/internal/chain"
 	"github.com/pluginlock/plugins/internal/installdir"
 	"github.com/pluginlock/plugins/internal/store"
+	"github.com/pluginlock/plugins/publish"
 )
 
 // advise returns the commands that help against an error and the words that
@@ -19,6 +19,7 @@ func advise(err error, plugin string) (lead string, commands [][]string) {
 	var noMatch *installer.NoMatchError
 	var notOffered *installer.NotOfferedError
 	var unsafe *store.UnsafeError
+	var exists *publish.TagExistsError
 	switch {
 	case plugin != "" && (errors.As(err, &noMatch) && noMatch.Stats.Tags > 0 || as[*installer.UnsuitableError](err)):
 		return command("To see what the registry has, and why each version is chosen or not", "plugins", "inspect", plugin)
@@ -42,6 +43,9 @@ func advise(err error, plugin string) (lead string, commands [][]string) {
 		return command("To see which plugins there are", "plugins", "list")
 	case errors.Is(err, getter.ErrNotAllowed):
 		return command("To see where these settings are", "plugins", "env")
+	case errors.As(err, &exists):
+		return command("Give the image another version; to overwrite what is there all the same",
+			"plugins", "push", "PATH", exists.Source.String()+":"+exists.Tag, "--force")
 	case loginHost(err) != "":
 		return command("To log in, with the password or a token on standard input", "plugins", "login", loginHost(err), "--username", "NAME", "--password-stdin")
 	case errors.Is(err, store.ErrNoDirectory):
@@ -64,12 +68,8 @@ func hints(err error, plugin string) [][]string {
 // was shown; "" where that is not what is wrong.
 func loginHost(err error) string {
 	var refused *getter.Error
-	if !errors.As(err, &refused) || !errors.Is(err, getter.ErrUnauthorized) && !errors.Is(err, getter.ErrForbidden) {
+	if !errors.As(err, &refused) {
 		return ""
 	}
-	if refused.Mirror != "" {
-		host, _, _ := strings.Cut(refused.Mirror, "/")
-		return host
-	}
-	return refused.Source.Host()
+	return refused.WantsLogin()
 }

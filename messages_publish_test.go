@@ -11,6 +11,15 @@ import (
 // publishScenes are about making plugin images and sending them.
 var publishScenes = []scene{
 	{"Nothing to package", "", func(s *stage) { s.run("package") }},
+	{"Invalid metadata", "", func(s *stage) {
+		s.build("dist", "linux/amd64")
+		s.run("package", "dist", "--version", "1.2")
+	}},
+	{"Not a registry", "", func(s *stage) { s.run("logout", "https://registry.example.com") }},
+	{"No such version", "", func(s *stage) {
+		s.plugin(imagetest.Plugin{})
+		s.run("inspect", s.registry.Host()+"/plugins/aws@9.0.0")
+	}},
 	{"Not fit to be packaged", "", func(s *stage) {
 		s.build("dist", "linux/amd64")
 		s.write("dist/linux/amd64/aux.txt", "")
@@ -21,7 +30,7 @@ var publishScenes = []scene{
 		s.write("image/oci-layout", "{}")
 		s.run("push", "image", s.registry.Host()+"/plugins/aws:1.2.0")
 	}},
-	{"Version published already", "A new version is kinder to those who have locked this one; `--force` overwrites it all the same.", func(s *stage) {
+	{"Version published already", "A new version is kinder to those who have locked this one.", func(s *stage) {
 		s.plugin(imagetest.Plugin{})
 		s.build("dist", "linux/amd64")
 		s.run("push", "dist", s.registry.Host()+"/plugins/aws:1.2.0")

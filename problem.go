@@ -30,6 +30,17 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (and %d more)", e.Problems[0].Error(), len(e.Problems)-1)
 }
 
+// AsError returns err as an [*Error], in the form that messages are printed
+// from, with the commands that help. Errors of other packages of this module,
+// such as publish, become its only problem.
+func AsError(err error) *Error {
+	var all *Error
+	if errors.As(err, &all) {
+		return all
+	}
+	return &Error{Problems: []Problem{{Err: err, Hint: hints(err, "")}}}
+}
+
 // Unwrap reaches the typed causes.
 func (e *Error) Unwrap() []error {
 	errs := make([]error, len(e.Problems))

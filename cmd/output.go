@@ -94,10 +94,7 @@ func printUsageError(w io.Writer, c *cobra.Command, usage *usageError) {
 // failure prints an error, each problem as a diagnostic with an excerpt of the
 // file it is about.
 func (p *printer) failure(err error) {
-	var all *plugins.Error
-	if !errors.As(err, &all) {
-		all = &plugins.Error{Problems: []plugins.Problem{{Err: err}}}
-	}
+	all := plugins.AsError(err)
 	p.diagnostics(all.Diagnostics(), all.Files)
 }
 
@@ -185,11 +182,7 @@ func problemDocuments(err error) []problemDocument {
 	if err == nil {
 		return []problemDocument{}
 	}
-	var all *plugins.Error
-	if errors.As(err, &all) {
-		return documentsOf(all.Problems)
-	}
-	documents := documentsOf([]plugins.Problem{{Err: err}})
+	documents := documentsOf(plugins.AsError(err).Problems)
 	var usage *usageError
 	if errors.As(err, &usage) {
 		documents[0].Summary = "Wrong usage"

@@ -250,7 +250,7 @@ func (e *endpoint) tokenError(r *errcode.ErrorResponse) *Error {
 		kind = ErrProtocol
 	}
 	failure := a.error(kind)
-	failure.Detail = "no token: " + failure.Detail
+	failure.Detail, failure.token = "no token: "+failure.Detail, true
 	return failure
 }
 

@@ -48,6 +48,8 @@ type Error struct {
 	Wait   time.Duration // what the registry asked to wait, or 0
 	Detail string        // the cause in words
 	Err    error         // the cause as an error, or nil
+
+	token bool // a token server refused
 }
 
 // Error returns one line: source, mirror, operation, cause.
@@ -83,6 +85,23 @@ func (e *Error) Unwrap() []error {
 		}
 	}
 	return all
+}
+
+// WantsLogin returns the registry, or mirror, that may give what was asked for
+// to other credentials: it refused itself, or its token server did. It is ""
+// where that is not what went wrong, as when a storage host refused.
+func (e *Error) WantsLogin() string {
+	if !errors.Is(e.Kind, ErrUnauthorized) && !errors.Is(e.Kind, ErrForbidden) {
+		return ""
+	}
+	host := e.Source.Host()
+	if e.Mirror != "" {
+		host, _, _ = strings.Cut(e.Mirror, "/")
+	}
+	if !e.token && e.Host != host && e.Host != apiHost(host) {
+		return ""
+	}
+	return host
 }
 
 // Transient reports whether the same request may well succeed later: a fault

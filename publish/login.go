@@ -204,14 +204,20 @@ func (s *credentialStore) explain(ctx context.Context, verb, host string, err er
 // serverAddress is the key under which credentials are kept.
 func serverAddress(host string) string { return credentials.ServerAddressFromRegistry(host) }
 
+// RegistryNameError means that a text does not name a registry.
+type RegistryNameError struct {
+	Name string
+}
+
+func (e *RegistryNameError) Error() string {
+	return fmt.Sprintf("%q is no registry: give its host alone, such as registry.example.com", text.Clip(e.Name))
+}
+
 // parseHost reads a registry as sources spell it.
 func parseHost(registry string) (string, error) {
-	if strings.ContainsAny(registry, "/@?#") || registry == "" {
-		return "", fmt.Errorf("%q is no registry: give its host alone, such as registry.example.com", text.Clip(registry))
-	}
 	source, err := addr.ParseSource(registry + "/a/b")
-	if err != nil {
-		return "", fmt.Errorf("%q is no registry: give its host alone, such as registry.example.com", text.Clip(registry))
+	if err != nil || registry == "" || strings.ContainsAny(registry, "/@?#") {
+		return "", &RegistryNameError{registry}
 	}
 	return source.Host(), nil
 }
