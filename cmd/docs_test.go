@@ -17,6 +17,7 @@ import (
 	"github.com/pluginlock/plugins/cmd"
 	"github.com/pluginlock/plugins/internal/imagetest"
 	"github.com/pluginlock/plugins/internal/registrytest"
+	"github.com/pluginlock/plugins/internal/scripttest"
 )
 
 const commandsPage = "../docs/commands.md"
@@ -167,7 +168,7 @@ func TestReadmeExample(t *testing.T) {
 	dir := t.TempDir()
 	mustWrite(t, filepath.Join(dir, "plugins.hcl"), strings.ReplaceAll(config, "registry.example.com", registry.Host()))
 	c := exec.Command("plugins", "init", "--platform", "linux/amd64")
-	c.Dir, c.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "PLUGINS_CACHE_DIR=" + filepath.Join(dir, "cache")}
+	c.Dir, c.Env = dir, []string{scripttest.NoSleep, "PATH=" + os.Getenv("PATH"), "PLUGINS_CACHE_DIR=" + filepath.Join(dir, "cache")}
 	output, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, output)

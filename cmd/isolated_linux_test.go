@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/pluginlock/plugins/internal/scripttest"
 )
 
 func init() { commands["isolated"] = isolated }
@@ -74,7 +76,7 @@ func (w *world) isolate(dir string, args ...string) (stdout, stderr string, code
 	w.t.Helper()
 	c := exec.CommandContext(w.t.Context(), "isolated", append([]string{dir, w.cache, "--", "plugins"}, args...)...)
 	c.Dir = dir
-	c.Env = []string{"PATH=" + os.Getenv("PATH"), "PLUGINS_CACHE_DIR=" + w.cache}
+	c.Env = []string{scripttest.NoSleep, "PATH=" + os.Getenv("PATH"), "PLUGINS_CACHE_DIR=" + w.cache}
 	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWNET}
 	if id := os.Geteuid(); id != 0 {
 		c.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER

@@ -17,6 +17,7 @@ import (
 
 	"github.com/pluginlock/plugins/internal/imagetest"
 	"github.com/pluginlock/plugins/internal/registrytest"
+	"github.com/pluginlock/plugins/internal/scripttest"
 	"github.com/pluginlock/plugins/lock"
 )
 
@@ -63,7 +64,7 @@ func (w *world) project(names ...string) string {
 func (w *world) command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, "plugins", args...)
 	c.Dir = dir
-	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "PLUGINS_CACHE_DIR=" + w.cache}
+	c.Env = []string{scripttest.NoSleep, "PATH=" + os.Getenv("PATH"), "HOME=" + dir, "PLUGINS_CACHE_DIR=" + w.cache}
 	return c
 }
 

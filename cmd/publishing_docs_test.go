@@ -11,6 +11,7 @@ import (
 	"github.com/pluginlock/plugins/cmd"
 	"github.com/pluginlock/plugins/internal/imagetest"
 	"github.com/pluginlock/plugins/internal/registrytest"
+	"github.com/pluginlock/plugins/internal/scripttest"
 )
 
 // blocks returns the code blocks of one language in a page.
@@ -67,7 +68,7 @@ mkdir -p "$(dirname "$4")" && cp "`+bin+`/built/$GOOS/$GOARCH" "$4" && chmod 755
 	script := strings.ReplaceAll(strings.Join(blocks(t, page, "sh"), "\n"), "registry.example.com", r.Host())
 	c := exec.CommandContext(t.Context(), shell, "-eux", "-c", script)
 	c.Dir = dir
-	c.Env = []string{"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"),
+	c.Env = []string{scripttest.NoSleep, "PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"),
 		"REGISTRY_USER=ci", "GOCOVERDIR=" + os.Getenv("GOCOVERDIR"), "TMPDIR=" + t.TempDir()}
 	out, err := c.CombinedOutput()
 	if err != nil {

@@ -30,6 +30,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens of scripts to what was found")
 
+// NoSleep spares a process that the race detector built the second that it else
+// sleeps at its end; it is for the environment of processes under test.
+const NoSleep = "GORACE=atexit_sleep_ms=10"
+
 // cacheDir and homeDir lie in the work directory of each script.
 const (
 	cacheDir = ".cache"
@@ -153,7 +157,7 @@ func setup(env *testscript.Env) error {
 	env.Setenv("PLATFORM", runtime.GOOS+"/"+runtime.GOARCH)
 	env.Setenv("PLUGINS_CACHE_DIR", filepath.Join(env.WorkDir, cacheDir))
 	if env.Getenv("GORACE") == "" {
-		env.Setenv("GORACE", "atexit_sleep_ms=10") // else each process that the race detector built sleeps a second
+		env.Vars = append(env.Vars, NoSleep)
 	}
 	return os.MkdirAll(home, 0o755)
 }

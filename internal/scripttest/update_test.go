@@ -18,7 +18,7 @@ func runSelf(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), self, "-update", "-test.run=^TestScriptsOfVariable$")
-	cmd.Env = append(os.Environ(), scriptsVariable+"="+dir)
+	cmd.Env = append(os.Environ(), scriptsVariable+"="+dir, scripttest.NoSleep)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
