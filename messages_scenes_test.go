@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/pluginlock/plugins"
 	"github.com/pluginlock/plugins/internal/imagetest"
@@ -69,9 +70,7 @@ var lockScenes = []scene{
 		s.run("init")
 	}},
 	{"Lock file not written", "", func(s *stage) {
-		s.plugin(imagetest.Plugin{})
-		s.options.LockFile = filepath.Join("nowhere", lock.FileName)
-		s.run("init")
+		s.show(&lock.WriteError{Path: "/project/" + lock.FileName, Err: syscall.EROFS})
 	}},
 	{"Not a lock file", "", func(s *stage) {
 		s.plugin(imagetest.Plugin{})

@@ -139,6 +139,7 @@ func TestErrorsAreTypedAndPointAtTheirCause(t *testing.T) {
 			p.require("aws", "~> 1.0")
 			p.write(lock.FileName, "<<<<<<< HEAD\nlock_format = 1\n=======\nlock_format = 1\n>>>>>>> other\n")
 		}, lock.ErrConflict, nil, lock.FileName + ":1"},
+		{"no place for the lock", func(p *project) { p.require("aws", "~> 1.0"); p.options.LockFile = "none/lock.hcl" }, nil, as[*plugins.LockFileError], ""},
 		{"newer lock", func(p *project) { p.require("aws", "~> 1.0"); p.write(lock.FileName, "lock_format = 2\n") }, lock.ErrNewerFormat, nil, lock.FileName + ":1"},
 	}
 	for _, test := range tests {

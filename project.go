@@ -68,12 +68,14 @@ func (r *run) readConfig() (*config.Config, hcl.Diagnostics) {
 	return cfg, diags
 }
 
+// readLock reads the lock file. That one could not be written later, for want of
+// a directory, is told before any registry is asked.
 func (r *run) readLock() error {
 	file, src, err := lock.Load(r.lockPath)
 	r.lockAbsent = errors.Is(err, fs.ErrNotExist)
 	switch {
 	case r.lockAbsent:
-		file, err = &lock.File{}, nil
+		file, err = &lock.File{}, lockDirectory(r.lockPath)
 	case r.options.ResolveConflicts && errors.Is(err, lock.ErrConflict):
 		file, err = r.mergeLock(src)
 	case err != nil && src == nil:
@@ -83,6 +85,20 @@ func (r *run) readLock() error {
 		return r.excerpt(r.lockPath, src, err)
 	}
 	r.lockFile = file
+	return nil
+}
+
+// lockDirectory reports an error where a lock file has no directory to be in.
+func lockDirectory(path string) error {
+	dir := filepath.Dir(path)
+	switch info, err := os.Stat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return &LockFileError{fmt.Errorf("there is no directory %s for the lock file %s", dir, filepath.Base(path))}
+	case err != nil:
+		return &LockFileError{err}
+	case !info.IsDir():
+		return &LockFileError{fmt.Errorf("%s, where the lock file %s would be, is not a directory", dir, filepath.Base(path))}
+	}
 	return nil
 }
 
