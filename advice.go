@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"errors"
+	"syscall"
 
 	"github.com/pluginlock/plugins/getter"
 	"github.com/pluginlock/plugins/installer"
@@ -46,6 +47,8 @@ func advise(err error, plugin string) (lead string, commands [][]string) {
 	case errors.As(err, &exists):
 		return command("Give the image another version; to overwrite what is there all the same",
 			"plugins", "push", "PATH", exists.Source.String()+":"+exists.Tag, "--force")
+	case errors.Is(err, syscall.ENOSPC):
+		return command("Make room; where it is the cache's disk, what no project needs can go", "plugins", "prune")
 	case loginHost(err) != "":
 		return command("To log in, with the password or a token on standard input", "plugins", "login", loginHost(err), "--username", "NAME", "--password-stdin")
 	case errors.Is(err, store.ErrNoDirectory):

@@ -113,6 +113,10 @@ var registryScenes = []scene{
 			getter.Credential{Username: "robot", Password: "old", Ambient: true, Origin: "/home/me/.docker/config.json"})
 		s.run("init")
 	}},
+	{"Mirror directory unusable", "", func(s *stage) {
+		s.mirrored(func(dir, _ string) { must(s, os.Remove(filepath.Join(dir, "index.json"))) })
+		s.run("init")
+	}},
 	{"Mirror passed over", "", func(s *stage) {
 		s.plugin(imagetest.Plugin{})
 		s.second = registrytest.New(s.t, registrytest.Options{})

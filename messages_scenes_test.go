@@ -69,6 +69,9 @@ var lockScenes = []scene{
 		must(s, os.Symlink("../shared/"+lock.FileName, lock.FileName))
 		s.run("init")
 	}},
+	{"Disk full", "", func(s *stage) {
+		s.show(&os.PathError{Op: "write", Path: "/cache/v1/staging/aws", Err: syscall.ENOSPC})
+	}},
 	{"Lock file not written", "", func(s *stage) {
 		s.show(&lock.WriteError{Path: "/project/" + lock.FileName, Err: syscall.EROFS})
 	}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"syscall"
 
 	"github.com/pluginlock/plugins/getter"
 	"github.com/pluginlock/plugins/installer"
@@ -34,6 +35,7 @@ var summaries = []struct {
 }{
 	{"Interrupted", is(context.Canceled)},
 	{"Timed out", is(context.DeadlineExceeded)},
+	{"Disk full", is(syscall.ENOSPC)},
 	{"Lock file not up to date", as[*installer.DifferenceError]},
 	{"Not fit to be packaged", as[*publish.Problem]},
 	{"Invalid metadata", as[*publish.MetadataError]},
@@ -88,6 +90,7 @@ var summaries = []struct {
 	{"Not found in the registry", is(getter.ErrNotFound)},
 	{"Wrong content from the registry", is(getter.ErrDigestMismatch)},
 	{"Download incomplete", is(getter.ErrTruncated)},
+	{"Mirror directory unusable", isBrokenLayout},
 	{"Unexpected answer from the registry", is(getter.ErrProtocol)},
 	{"Registry failure", is(getter.ErrServer)},
 	{"Registry not reachable", is(getter.ErrNetwork)},
@@ -111,4 +114,11 @@ func notice(kind getter.NoticeKind) func(error) bool {
 func as[T error](err error) bool {
 	var target T
 	return errors.As(err, &target)
+}
+
+// isBrokenLayout reports whether what was asked is a directory and no registry,
+// and cannot be read.
+func isBrokenLayout(err error) bool {
+	var broken *getter.Error
+	return errors.As(err, &broken) && broken.Host == "" && broken.Mirror != "" && errors.Is(err, getter.ErrProtocol)
 }
