@@ -22,7 +22,7 @@ demo: ## run the main job on a registry in process, and show each step
 	$(GO) run -buildvcs=false ./internal/demo
 
 registry: ## leave the demo's registry running in the foreground, as a playground
-	$(GO) run -buildvcs=false ./internal/demo -serve
+	$(GO) build -buildvcs=false -o "$(BIN)/demo" ./internal/demo && exec "$(BIN)/demo" -serve
 
 test: ## run the tests, with the race detector where there is a C compiler
 	@$(if $(RACE),,echo "no C compiler: testing without the race detector")

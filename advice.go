@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"errors"
+	"slices"
 	"syscall"
 
 	"github.com/pluginlock/plugins/getter"
@@ -66,6 +67,37 @@ func hints(err error, plugin string) [][]string {
 	_, commands := advise(err, plugin)
 	return commands
 }
+
+// hints are the commands of [advise], for the project of this run.
+func (r *run) hints(err error, plugin string) [][]string {
+	return r.options.inContext(hints(err, plugin))
+}
+
+// inContext adds to commands about a project where that project is, so that
+// they can be typed where the failed one was.
+func (o *Options) inContext(commands [][]string) [][]string {
+	var place []string
+	add := func(flag, value string) {
+		if value != "" {
+			place = append(place, flag, value)
+		}
+	}
+	add("--dir", o.Dir)
+	for _, file := range o.ConfigFiles {
+		add("--config", file)
+	}
+	add("--lock-file", o.LockFile)
+	add("--install-dir", o.InstallDir)
+	for i, argv := range commands {
+		if argv[0] == "plugins" && slices.Contains(aboutProject, argv[1]) {
+			commands[i] = slices.Concat(argv, place)
+		}
+	}
+	return commands
+}
+
+// aboutProject are the commands that look at a project.
+var aboutProject = []string{"init", "update", "lock", "list", "verify", "inspect", "outdated"}
 
 // loginHost is the registry, or mirror, that wants other credentials than it
 // was shown; "" where that is not what is wrong.

@@ -87,10 +87,10 @@ func Which(ctx context.Context, o Options, name string) (launch.Plugin, error) {
 	switch {
 	case i < 0:
 		err := &UnknownPluginError{[]string{name}}
-		return launch.Plugin{}, &Error{Problems: []Problem{{Err: err, Hint: hints(err, "")}}}
+		return launch.Plugin{}, &Error{Problems: []Problem{{Err: err, Hint: o.inContext(hints(err, ""))}}}
 	case listed[i].Status != installer.StatusInstalled:
 		err := &NotInstalledError{name, listed[i].Status, listed[i].Override}
-		return launch.Plugin{}, &Error{Problems: []Problem{{Plugin: name, Err: err, Hint: hints(err, name)}}}
+		return launch.Plugin{}, &Error{Problems: []Problem{{Plugin: name, Err: err, Hint: o.inContext(hints(err, name))}}}
 	}
 	return listed[i].Plugin, nil
 }

@@ -237,7 +237,7 @@ func (r *run) collect(err error) []Problem {
 		}
 		return problems
 	}
-	return []Problem{{Err: err, Hint: hints(err, "")}}
+	return []Problem{{Err: err, Hint: r.hints(err, "")}}
 }
 
 // interrupted reports whether nothing is wrong but that the run was stopped,
@@ -262,7 +262,7 @@ func (e *LockFileError) Unwrap() error { return e.Err }
 // problem adds to an installer's problem where its requirement is written, and
 // what to do about it.
 func (r *run) problem(p *installer.Problem) Problem {
-	full := Problem{Plugin: p.Plugin, Source: p.Source.String(), Version: p.Version, Err: p.Err, Hint: hints(p.Err, p.Plugin)}
+	full := Problem{Plugin: p.Plugin, Source: p.Source.String(), Version: p.Version, Err: p.Err, Hint: r.hints(p.Err, p.Plugin)}
 	for _, req := range r.requirements {
 		if req.Name != p.Plugin {
 			continue

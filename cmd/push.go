@@ -110,7 +110,7 @@ func (p *printer) pushed(r *publish.PushResult, err error) {
 	case r.Unchanged:
 		p.note("%s:%s is there with this content; nothing was written.", r.Source, r.Tag)
 	default:
-		p.note("%d blobs sent (%s), %d were there.", r.Blobs[publish.BlobSent], size(r.SentBytes), r.Blobs[publish.BlobExists]+r.Blobs[publish.BlobMounted])
+		p.note("Blobs: %d sent (%s), %d were there.", r.Blobs[publish.BlobSent], size(r.SentBytes), r.Blobs[publish.BlobExists]+r.Blobs[publish.BlobMounted])
 	}
 	if !r.Replaced.IsZero() {
 		p.note("%s:%s replaces %s.", r.Source, r.Tag, r.Replaced)

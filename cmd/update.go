@@ -16,7 +16,8 @@ func newUpdateCommand(a *app) *cobra.Command {
 		Long: `update selects the named plugins anew, or all, whatever the lock file says of
 them, and installs what it selected. It never goes back to an older version
 unless the constraint demands it, and never takes another image of the same
-version unless --accept-republished and the name say so.`,
+version unless --accept-republished and the name say so. Link mode and platform
+stay those of what is installed.`,
 		RunE: func(c *cobra.Command, names []string) error {
 			if accept && len(names) == 0 {
 				return usageErrorf("--accept-republished needs the names of the plugins that it is for")

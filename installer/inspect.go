@@ -141,8 +141,10 @@ func (p *Plan) inspected(item *Item, failures map[string]error) Inspected {
 		in.Status = StatusChanged
 	case in.Err != nil:
 		in.Status = StatusDamaged
+	case kind == installdir.Change && !item.ready() && in.Installed.Manifest == item.Manifest():
+		in.Status, in.Err = StatusDamaged, p.notStored()
 	case kind == installdir.Keep && !item.ready():
-		in.Status, in.Err = StatusDamaged, imageErrorf("its files are not in the store %s", p.documents.store.Dir())
+		in.Status, in.Err = StatusDamaged, p.notStored()
 	case kind == installdir.Change:
 		in.Status = StatusChanged
 	default:
@@ -153,4 +155,9 @@ func (p *Plan) inspected(item *Item, failures map[string]error) Inspected {
 		in.Executable = filepath.Join(in.Dir, filepath.FromSlash(in.Installed.Executable))
 	}
 	return in
+}
+
+// notStored is why a plugin that is linked to the store is damaged.
+func (p *Plan) notStored() error {
+	return imageErrorf("its files are not in the store %s", p.documents.store.Dir())
 }
