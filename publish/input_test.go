@@ -113,7 +113,7 @@ func TestTree(t *testing.T) {
 
 func TestTreeIgnoresFilesAtTheTopOnce(t *testing.T) {
 	dir := write(t, t.TempDir(), map[string]string{"linux/amd64/aws*": native(t, "linux/amd64"), "README": "", "SHA256SUMS": "", "package.hcl": ""})
-	r := packed1(t, PackageOptions{Dir: dir})
+	r := packed1(t, PackageOptions{Dir: dir, Metadata: Metadata{Version: "1.0.0"}})
 	if len(r.Warnings) != 1 || r.Warnings[0].Kind != WarnIgnored || !strings.HasSuffix(r.Warnings[0].Text, ": README, SHA256SUMS") {
 		t.Errorf("warnings are %v", r.Warnings)
 	}
@@ -279,7 +279,7 @@ func TestExaminesExecutables(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := packed1(t, PackageOptions{Dir: write(t, t.TempDir(), map[string]string{test.platform + "/aws*": test.content})})
+			r := packed1(t, PackageOptions{Dir: write(t, t.TempDir(), map[string]string{test.platform + "/aws*": test.content}), Metadata: Metadata{Version: "1.0.0"}})
 			switch {
 			case test.kind == "" && len(r.Warnings) == 0:
 			case len(r.Warnings) != 1 || r.Warnings[0].Kind != test.kind || !strings.Contains(r.Warnings[0].Text, test.text):
@@ -287,9 +287,17 @@ func TestExaminesExecutables(t *testing.T) {
 			}
 		})
 	}
-	r := packed1(t, PackageOptions{Dir: write(t, t.TempDir(), map[string]string{"linux/amd64/aws": native(t, "linux/amd64")})})
+	r := packed1(t, PackageOptions{Dir: write(t, t.TempDir(), map[string]string{"linux/amd64/aws": native(t, "linux/amd64")}), Metadata: Metadata{Version: "1.0.0"}})
 	if len(r.Warnings) != 1 || r.Warnings[0].Kind != WarnMode {
 		t.Errorf("of a missing bit: %v", r.Warnings)
+	}
+}
+
+func TestWarnsOfAMissingVersion(t *testing.T) {
+	dir := write(t, t.TempDir(), map[string]string{"linux/amd64/aws*": native(t, "linux/amd64")})
+	r := packed1(t, PackageOptions{Dir: dir})
+	if len(r.Warnings) != 1 || r.Warnings[0].Kind != WarnVersion {
+		t.Errorf("warnings are %v", r.Warnings)
 	}
 }
 

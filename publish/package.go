@@ -148,16 +148,20 @@ func (b *build) askGit(ctx context.Context) (err error) {
 		b.version = b.options.defaultVersion
 	case VersionFromGit:
 		if b.version, err = gitVersion(ctx, dir); err != nil {
-			return err
+			return &MetadataError{attrVersion, err.Error()}
 		}
 	default:
 		if b.version, err = addr.ParseVersion(b.metadata.Version); err != nil {
 			return err
 		}
 	}
+	if b.version.IsZero() {
+		b.warnings = append(b.warnings, Warning{Kind: WarnVersion,
+			Text: "the image declares no version, so that a changed lock file could call it any; say which it is with --version"})
+	}
 	if b.metadata.Revision == VersionFromGit {
 		if b.metadata.Revision, err = gitRevision(ctx, dir); err != nil {
-			return err
+			return &MetadataError{attrRevision, err.Error()}
 		}
 	}
 	if b.created = b.options.Created; !b.created.IsZero() || dir == "" {

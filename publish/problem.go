@@ -91,6 +91,7 @@ const (
 	WarnInterpreter WarningKind = "interpreter" // a script whose interpreter the image lacks
 	WarnMode        WarningKind = "mode"        // the executable had no executable bit and got it
 	WarnGit         WarningKind = "git"         // git could not tell the commit's time
+	WarnVersion     WarningKind = "version"     // the image declares no version
 )
 
 // Warning is something that an author should know though the image was made.
