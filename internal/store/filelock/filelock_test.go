@@ -18,19 +18,22 @@ import (
 // lock may be taken on one that is gone.
 func TestExclusion(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
+	const holders, turns = 8, 25
 	var inside, taken atomic.Int32
 	var group sync.WaitGroup
-	for range 8 {
+	for range holders {
 		group.Go(func() {
-			for range 2000 {
+			for attempts, mine := 0, 0; mine < turns && attempts < 1_000_000; attempts++ {
 				lock, err := filelock.Try(path)
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				if lock == nil {
+					runtime.Gosched()
 					continue
 				}
+				mine++
 				if inside.Add(1) != 1 {
 					t.Error("two hold the lock")
 				}
@@ -44,8 +47,8 @@ func TestExclusion(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if taken.Load() < 100 {
-		t.Errorf("taken %d times only", taken.Load())
+	if n := taken.Load(); n != holders*turns {
+		t.Errorf("taken %d times, want %d", n, holders*turns)
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the file is left: %v", err)
