@@ -171,7 +171,7 @@ func (g *gate) fail(p pass, wait time.Duration, err error) time.Duration {
 		g.round++
 		g.failures++
 	}
-	if wait == 0 {
+	if wait == 0 && counts { // an old failure says nothing of a host that has answered since
 		wait = g.retry.backOff(g.failures)
 	}
 	now := g.clock.Now()

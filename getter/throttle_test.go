@@ -385,3 +385,29 @@ func TestGateLastFailure(t *testing.T) {
 		}
 	}
 }
+
+// A failure that was under way while the host recovered is old news: it neither
+// closes the gate again nor counts.
+func TestLateFailureAfterRecovery(t *testing.T) {
+	clock := newFakeClock()
+	g := newGate(clock, Retry{Tries: 3, FirstWait: time.Second}.withDefaults())
+	enter := func() pass {
+		t.Helper()
+		p, err := g.enter(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	first, late := enter(), enter()
+	g.fail(first, 0, errors.New("broken"))
+	g.succeed(enter()) // after the wait
+	if wait := g.fail(late, 0, errors.New("broken")); wait != 0 {
+		t.Errorf("an old failure is told to wait %v", wait)
+	}
+	before := clock.Now()
+	g.succeed(enter())
+	if waited := clock.Now().Sub(before); waited != 0 {
+		t.Errorf("an old failure closed the gate for %v", waited)
+	}
+}
