@@ -12,7 +12,7 @@ func TestRestore(t *testing.T) {
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "lock"), filepath.Join(dir, "link")
 	if err := os.Symlink("lock", link); err != nil {
-		t.Skip(err)
+		t.Skipf("this system makes no symbolic links: %v", err)
 	}
 	const odd = "lock_format = 1\r\n" // not what Save would write
 	if err := os.WriteFile(path, []byte(odd), 0o600); err != nil {
