@@ -108,6 +108,9 @@ type Options struct {
 // The result is never nil; after an error it says what is known, and lock file
 // and install directory are as they were.
 func Init(ctx context.Context, o Options) (*Result, error) {
+	if result := recall(ctx, o); result != nil {
+		return result, nil
+	}
 	prepare := prepare
 	if o.Mode == Update && !o.LockOnly {
 		prepare = prepareInstalled // an update is of what is installed, for whatever platform and by whatever links

@@ -147,7 +147,7 @@ func TestErrorsAreTypedAndPointAtTheirCause(t *testing.T) {
 			p := newProject(t, registrytest.Options{})
 			test.setUp(p)
 			result, err := plugins.Init(context.Background(), p.options)
-			if result == nil || result.Lock == nil || result.Plugins == nil {
+			if result == nil || result.Lock() == nil || result.Plugins == nil {
 				t.Fatalf("result %+v", result)
 			}
 			var all *plugins.Error

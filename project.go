@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/pluginlock/plugins/addr"
 	"github.com/pluginlock/plugins/config"
 	"github.com/pluginlock/plugins/installer"
 	"github.com/pluginlock/plugins/internal/text"
@@ -52,20 +53,20 @@ func (r *run) setPaths(dir string) (err error) {
 
 func (r *run) readConfig() (*config.Config, hcl.Diagnostics) {
 	if r.options.Requirements != nil {
-		dir := r.options.Dir
-		if dir == "" {
-			dir = "."
-		}
-		return &config.Config{Dir: dir, Requirements: r.options.Requirements}, nil
+		return &config.Config{Dir: cmp.Or(r.options.Dir, "."), Requirements: r.options.Requirements}, nil
 	}
-	cfg, diags := config.Load(config.Options{
+	cfg, diags := config.Load(r.configOptions())
+	r.files, r.configDigest = cfg.Files, cfg.Digest
+	return cfg, diags
+}
+
+func (r *run) configOptions() config.Options {
+	return config.Options{
 		Dir:           r.options.Dir,
 		Files:         r.options.ConfigFiles,
 		ToolVersion:   Version(),
 		DefaultPrefix: r.options.DefaultPrefix,
-	})
-	r.files = cfg.Files
-	return cfg, diags
+	}
 }
 
 // readLock reads the lock file. That one could not be written later, for want of
@@ -84,7 +85,7 @@ func (r *run) readLock() error {
 	if err != nil {
 		return r.excerpt(r.lockPath, src, err)
 	}
-	r.lockFile = file
+	r.lockFile, r.lockDigest = file, addr.DigestOf(src)
 	return nil
 }
 

@@ -31,7 +31,7 @@ type Pruned = store.Removed
 func Prune(ctx context.Context, o PruneOptions) ([]Pruned, error) {
 	r := &run{options: Options{CacheDir: o.CacheDir, OnEvent: o.OnEvent, Offline: true}}
 	defer r.close()
-	if err := r.open(); err != nil {
+	if err := r.openStore(); err != nil {
 		return nil, r.fail(err)
 	}
 	given := make([]string, len(o.LockFiles))

@@ -17,11 +17,20 @@ import (
 // Result is what a run came to.
 type Result struct {
 	Plugins     map[string]Plugin
-	Lock        *lock.File   // as it is now; never nil
-	LockChanged bool         // the run wrote it
+	LockChanged bool         // the run wrote the lock file
 	Changes     []LockChange // what changed, or would have to
 	Warnings    []Problem
 	Files       map[string]*hcl.File // the configuration, for excerpts
+
+	lock func() *lock.File
+}
+
+// Lock returns the lock file as it is now; never nil.
+func (r *Result) Lock() *lock.File {
+	if r.lock == nil {
+		return &lock.File{}
+	}
+	return r.lock()
 }
 
 // Plugin is one plugin of a result.
@@ -53,11 +62,13 @@ func (r *Result) Usable() map[string]launch.Plugin {
 	return usable
 }
 
+func (r *Result) setLock(f *lock.File) { r.lock = func() *lock.File { return f } }
+
 // result describes a plan, which may be nil or incomplete.
 func (r *run) result(plan *installer.Plan) *Result {
-	result := &Result{Plugins: map[string]Plugin{}, Lock: &lock.File{}, Warnings: r.allWarnings(), Files: r.files}
+	result := &Result{Plugins: map[string]Plugin{}, Warnings: r.allWarnings(), Files: r.files}
 	if r.lockFile != nil {
-		result.Lock = r.lockFile
+		result.setLock(r.lockFile)
 	}
 	if plan == nil {
 		return result

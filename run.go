@@ -28,7 +28,9 @@ type run struct {
 	files        map[string]*hcl.File
 	requirements []Requirement
 	typed        []installer.Requirement
-	lockFile     *lock.File // nil before it was read
+	configDigest addr.Digest // of the files, as they were read
+	lockFile     *lock.File  // nil before it was read
+	lockDigest   addr.Digest // of the file's bytes, as they were read
 	lockAbsent   bool
 
 	store     *store.Store
@@ -50,15 +52,23 @@ func prepare(o Options) (*run, error) {
 	if err := r.readProject(); err != nil {
 		return r, err
 	}
-	for _, p := range o.Platforms {
+	r.setTargets()
+	if err := r.openStore(); err != nil {
+		return r, err
+	}
+	return r, r.open()
+}
+
+// setTargets works out the platforms to install for.
+func (r *run) setTargets() {
+	for _, p := range r.options.Platforms {
 		if p = p.Normalize(); !slices.Contains(r.targets, p) {
 			r.targets = append(r.targets, p)
 		}
 	}
-	if len(r.targets) == 0 && !o.LockOnly { // a lock file is for every system, also for those that plugins lack
+	if len(r.targets) == 0 && !r.options.LockOnly { // a lock file is for every system, also for those that plugins lack
 		r.targets = []addr.Platform{addr.HostPlatform()}
 	}
-	return r, r.open()
 }
 
 // close lets go of what the run holds open.
@@ -71,15 +81,16 @@ func (r *run) close() {
 	}
 }
 
-// open prepares store, registries and installer; it contacts nobody.
-func (r *run) open() error {
+func (r *run) openStore() (err error) {
 	if r.options.CacheDir == "" {
 		return store.ErrNoDirectory
 	}
-	var err error
-	if r.store, err = store.Open(r.options.CacheDir, store.Options{OnWait: r.waiting}); err != nil {
-		return err
-	}
+	r.store, err = store.Open(r.options.CacheDir, store.Options{OnWait: r.waiting})
+	return err
+}
+
+// open prepares registries and installer; it contacts nobody.
+func (r *run) open() (err error) {
 	r.installer = &installer.Installer{Store: r.store, Limits: limits(r.options.Settings.Limits), OnEvent: r.event}
 	if r.options.Offline {
 		return nil
@@ -131,10 +142,16 @@ func (r *run) apply(ctx context.Context, plan *installer.Plan) (*Result, error) 
 	}
 	changed, err := r.installer.Apply(ctx, plan)
 	result := r.result(plan)
-	if err == nil {
-		result.LockChanged, result.Lock = changed, plan.Lock
+	if err != nil {
+		return result, r.fail(err)
 	}
-	return result, r.fail(err)
+	result.LockChanged = changed
+	result.setLock(plan.Lock)
+	if changed {
+		r.lockDigest = addr.DigestOf(plan.Lock.Bytes())
+	}
+	r.remember(ctx, plan, result)
+	return result, nil
 }
 
 func limits(l config.Limits) extract.Limits {

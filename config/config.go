@@ -58,6 +58,9 @@ type Config struct {
 	// Files holds the text of each file by the name that diagnostics use, for
 	// excerpts: credentials in it are masked, so it is not fit for editing.
 	Files map[string]*hcl.File
+	// Digest is of the names and the text of all files; "" where one could not
+	// be read.
+	Digest addr.Digest
 }
 
 // Load reads the configuration of one project. The diagnostics hold all
@@ -88,9 +91,11 @@ func (l *loader) load() {
 		l.diags = diags
 		return
 	}
+	sum := newSum()
 	for _, path := range paths {
-		l.sources = append(l.sources, l.open(path))
+		l.sources = append(l.sources, l.open(path, sum))
 	}
+	l.config.Digest = sum.digest()
 	l.judge()
 }
 

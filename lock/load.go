@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -19,10 +20,7 @@ const maxSize = 4 << 20
 // file. A symbolic link is followed; one that leads nowhere, and what is not a
 // regular file, are errors that do not match [fs.ErrNotExist].
 func Load(path string) (*File, []byte, error) {
-	if _, _, err := target(path); err != nil {
-		return nil, nil, err
-	}
-	src, err := readFile(path)
+	src, err := Read(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -33,20 +31,27 @@ func Load(path string) (*File, []byte, error) {
 	return f, src, nil
 }
 
-func readFile(path string) ([]byte, error) {
+// Read returns the bytes of the lock file at path. Errors are those of [Load]
+// that are not about the content.
+func Read(path string) ([]byte, error) {
+	_, info, err := target(path)
+	if err != nil {
+		return nil, err
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the lock file: %w", err)
 	}
 	defer file.Close() //nolint:errcheck // nothing was written
-	src, err := io.ReadAll(io.LimitReader(file, maxSize+1))
-	if err != nil {
+	var src bytes.Buffer
+	src.Grow(int(min(info.Size(), maxSize)) + bytes.MinRead) // to read it without copying
+	if _, err := src.ReadFrom(io.LimitReader(file, maxSize+1)); err != nil {
 		return nil, fmt.Errorf("cannot read the lock file: %w", err)
 	}
-	if len(src) > maxSize {
+	if src.Len() > maxSize {
 		return nil, fmt.Errorf("%s is no lock file: it is larger than %d MiB", path, maxSize>>20)
 	}
-	return src, nil
+	return src.Bytes(), nil
 }
 
 // target returns the regular file that path leads to, over symbolic links, and

@@ -117,7 +117,7 @@ func readsBack(content []byte, path string, f *File) error {
 
 // holds reports whether the file called name has the content of f already.
 func holds(name, path string, f *File) (bool, error) {
-	src, err := readFile(name)
+	src, err := Read(name)
 	if err != nil {
 		return false, err
 	}

@@ -72,7 +72,7 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) ([]Removed, error) {
 		return nil, err
 	}
 	p := &pruning{store: s, root: root, dry: o.DryRun, limit: cmp.Or(o.Now, time.Now()).Add(-o.OlderThan)}
-	err = errors.Join(p.entries(ctx, kept.Entries), p.documents(ctx, kept.Documents), p.partial(ctx), p.leftovers(ctx), p.locks(ctx))
+	err = errors.Join(p.entries(ctx, kept.Entries), p.documents(ctx, kept.Documents), p.partial(ctx), p.leftovers(ctx), p.locks(ctx), p.fingerprints())
 	slices.SortFunc(p.removed, func(a, b Removed) int { return strings.Compare(a.Path, b.Path) })
 	return p.removed, err
 }
@@ -196,6 +196,19 @@ func (p *pruning) locks(ctx context.Context) error {
 		lock, tryErr := filelock.Try(below(p.root, locksDir, name))
 		if tryErr == nil && lock != nil {
 			lock.Release()
+		}
+	}
+	return err
+}
+
+// fingerprints removes those that are not younger than the limit. Every run
+// makes its project's anew, so they are not reported.
+func (p *pruning) fingerprints() error {
+	names, err := p.list(fingerprintsDir)
+	for _, name := range names {
+		path := fingerprintsDir + "/" + name
+		if info, statErr := p.root.Lstat(path); statErr == nil && !p.dry && info.ModTime().Before(p.limit) {
+			err = errors.Join(err, p.store.refusal(gone(p.root.Remove(path))))
 		}
 	}
 	return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -77,8 +76,11 @@ func (s *Store) Roots() ([]string, error) {
 }
 
 func rootName(absolute string) string {
-	return fmt.Sprintf("%s/%s.json", rootsDir, addr.DigestOf([]byte(absolute)).Hex()[:32])
+	return rootsDir + "/" + projectName(absolute) + ".json"
 }
+
+// projectName names a project by the absolute path of its lock file.
+func projectName(lockPath string) string { return addr.DigestOf([]byte(lockPath)).Hex()[:32] }
 
 // useLock is held by all that take entries into use, shared, and by prune,
 // alone.
@@ -112,6 +114,6 @@ func (s *Store) LockProject(ctx context.Context, lockPath string) (release func(
 	if err != nil {
 		return nil, err
 	}
-	name := "project-" + addr.DigestOf([]byte(absolute)).Hex()[:32]
+	name := "project-" + projectName(absolute)
 	return s.exclude(ctx, name, "another run to change "+absolute)
 }

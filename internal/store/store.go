@@ -34,6 +34,8 @@ const (
 	stagingDir = layout + "/staging"
 	locksDir   = layout + "/locks"
 	rootsDir   = layout + "/roots"
+
+	fingerprintsDir = layout + "/fingerprints"
 )
 
 // dirMode and fileMode are less the umask: others may read a store, which is

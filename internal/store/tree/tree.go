@@ -90,6 +90,18 @@ func (r *Receipt) Changed(dir string) string {
 	return ""
 }
 
+// Names lists everything of the tree, "." first.
+func (r *Receipt) Names() []string {
+	names := make([]string, 0, len(r.Directories)+len(r.Files))
+	for i := range r.Directories {
+		names = append(names, r.Directories[i].Path)
+	}
+	for i := range r.Files {
+		names = append(names, r.Files[i].Path)
+	}
+	return names
+}
+
 // Same reports whether info, of an lstat, is that of the untouched file.
 func (f *File) Same(info fs.FileInfo) bool {
 	if StampOf(info) != f.Stamp {

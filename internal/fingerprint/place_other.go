@@ -1,0 +1,27 @@
+//go:build !linux && !darwin
+
+package fingerprint
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/pluginlock/plugins/internal/store/tree"
+)
+
+// place is a directory.
+type place struct{ dir string }
+
+func openPlace(path string) (place, error) { return place{path}, nil }
+
+func (place) close() {}
+
+// stamp is what [os.Lstat] says of a name in the directory.
+func (p place) stamp(name string) (stamp, error) {
+	info, err := os.Lstat(filepath.Join(p.dir, filepath.FromSlash(name)))
+	if err != nil {
+		return stamp{}, err
+	}
+	s := tree.StampOf(info)
+	return stamp{uint32(info.Mode()), info.Size(), s.Inode, s.Mtime, s.Ctime}, nil
+}

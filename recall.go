@@ -1,0 +1,161 @@
+package plugins
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/pluginlock/plugins/addr"
+	"github.com/pluginlock/plugins/config"
+	"github.com/pluginlock/plugins/installer"
+	"github.com/pluginlock/plugins/internal/fingerprint"
+	"github.com/pluginlock/plugins/internal/installdir"
+	"github.com/pluginlock/plugins/launch"
+	"github.com/pluginlock/plugins/lock"
+)
+
+// recall returns the result of an earlier run that had found everything in
+// place, if nothing has changed since that it rested on; else nil, and all has
+// to be looked at. Whatever goes wrong here will go wrong there, and be told.
+func recall(ctx context.Context, o Options) *Result {
+	if o.Mode == Update || len(o.Names) > 0 || !memorable(&o) || ctx.Err() != nil { // an update always asks
+		return nil
+	}
+	r := &run{options: o}
+	defer r.close()
+	if r.openStore() != nil || r.digestProject() != nil {
+		return nil
+	}
+	encoded := r.store.Fingerprint(r.lockPath)
+	if encoded == nil {
+		return nil
+	}
+	src, err := lock.Read(r.lockPath)
+	if err != nil {
+		return nil
+	}
+	r.lockDigest = addr.DigestOf(src)
+	inputs, err := r.inputs()
+	if err != nil {
+		return nil
+	}
+	known, ok := fingerprint.Recognize(encoded, inputs)
+	if !ok {
+		return nil
+	}
+	return r.recalled(known, src)
+}
+
+// memorable reports whether a run with these options leaves an install directory
+// of which the next one may find that nothing has changed. A run for several
+// platforms only fills the store.
+func memorable(o *Options) bool {
+	return !o.LockOnly && !o.DryRun && !o.ResolveConflicts && len(o.Overrides) == 0 && len(o.Platforms) <= 1
+}
+
+// digestProject finds the project's paths and takes the digest of its
+// configuration, without parsing it.
+func (r *run) digestProject() error {
+	dir := cmp.Or(r.options.Dir, ".")
+	if r.options.Requirements == nil {
+		found, digest, diags := config.Digest(r.configOptions())
+		if diags.HasErrors() {
+			return diags
+		}
+		dir, r.configDigest = found, digest
+	}
+	r.setTargets()
+	return r.setPaths(dir)
+}
+
+// recalled is the result for plugins that a fingerprint has named.
+func (r *run) recalled(known []fingerprint.Plugin, lockFile []byte) *Result {
+	result := &Result{Plugins: make(map[string]Plugin, len(known))}
+	result.lock = sync.OnceValue(func() *lock.File {
+		f, _ := lock.Parse(lockFile, r.lockPath) // the same bytes were parsed before
+		return f
+	})
+	for i := range known {
+		k := &known[i]
+		p := Plugin{Action: installer.ActionKeep, Previous: k.Version, Plugin: launch.Plugin{
+			Name: k.Name, Version: k.Version, Source: k.Source, Digest: k.Digest, Protocols: k.Protocols, Manifest: k.Manifest}}
+		if k.Platform == "" {
+			p.Action = installer.ActionSkip
+		} else {
+			p.Platform, _ = addr.ParsePlatform(k.Platform) // it was written by its String
+			p.Dir = installdir.PluginDir(r.installDir, k.Name)
+			p.Executable = filepath.Join(p.Dir, filepath.FromSlash(k.Executable))
+		}
+		result.Plugins[k.Name] = p
+	}
+	return result
+}
+
+// remember keeps the fingerprint of a run that has changed something for
+// [recall]; a run that has nothing to do writes nothing, this neither. There is
+// none where the run had warnings, which every run has to repeat. That the
+// store cannot be written is no failure: the next run then looks at everything.
+func (r *run) remember(ctx context.Context, plan *installer.Plan, result *Result) {
+	if !memorable(&r.options) || len(result.Warnings) > 0 {
+		return
+	}
+	inputs, err := r.inputs()
+	if err != nil {
+		return
+	}
+	signed, ok := r.installer.Sign(ctx, plan)
+	if !ok {
+		return
+	}
+	signed.Inputs = inputs
+	if encoded, err := signed.Encode(); err == nil {
+		_ = r.store.PutFingerprint(r.lockPath, encoded)
+	}
+}
+
+// inputs is the digest of everything that decides what a run comes to, but for
+// the files of store and install directory.
+func (r *run) inputs() (addr.Digest, error) {
+	program, err := thisProgram()
+	if err != nil {
+		return "", err
+	}
+	encoded, err := json.Marshal(struct {
+		Program                   programState
+		Dir, LockFile, InstallDir string
+		Store                     string
+		Target                    string
+		LinkMode                  LinkMode
+		DefaultPrefix             string
+		Requirements              []Requirement
+		ConfigDigest, LockDigest  addr.Digest
+	}{
+		program, r.dir, r.lockPath, r.installDir, r.store.Dir(), r.targets[0].String(),
+		cmp.Or(r.options.LinkMode, installdir.Symlink), r.options.DefaultPrefix, r.options.Requirements, r.configDigest, r.lockDigest,
+	})
+	return addr.DigestOf(encoded), err
+}
+
+// programState tells the running program from another version of it, which may
+// come to another result. Its version would not: one that was built from a
+// checkout has none.
+type programState struct {
+	Path     string
+	Size     int64
+	Modified int64 // nanoseconds since 1970
+}
+
+func thisProgram() (programState, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return programState{}, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return programState{}, err
+	}
+	return programState{path, info.Size(), info.ModTime().UnixNano()}, nil
+}
