@@ -87,7 +87,12 @@ install directory match.`,
 		}
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.SetUsageTemplate(root.UsageTemplate() + exitCodesHelp)
+	usage := root.UsageFunc()
+	root.SetUsageFunc(func(c *cobra.Command) error { // a template would link all of text/template, 3 MB of program
+		err := usage(c)
+		fmt.Fprint(c.OutOrStderr(), exitCodesHelp)
+		return err
+	})
 	app.reportErrors(root)
 	return root
 }
