@@ -11,7 +11,7 @@ func BenchmarkWarm(b *testing.B) {
 	for _, c := range []struct {
 		plugins, rounds int
 		aim             float64
-	}{{10, 60, 4}, {1000, 9, 15}} {
+	}{{10, 60, 4}, {1000, 30, 15}} {
 		b.Run(fmt.Sprint(c.plugins), func(b *testing.B) { warm(b, c.plugins, c.rounds, c.aim) })
 	}
 }
