@@ -33,20 +33,19 @@ func recall(ctx context.Context, o Options) *Result {
 	if encoded == nil {
 		return nil
 	}
-	src, err := lock.Read(r.lockPath)
-	if err != nil {
+	var lockFile []byte
+	var lockErr error
+	var reading sync.WaitGroup // beside the look at the files: a megabyte for a thousand plugins
+	reading.Go(func() {
+		lockFile, lockErr = lock.Read(r.lockPath)
+		r.lockDigest = addr.DigestOf(lockFile)
+	})
+	of, known, ok := fingerprint.Recognize(encoded)
+	reading.Wait()
+	if inputs, err := r.inputs(); !ok || lockErr != nil || err != nil || inputs != of {
 		return nil
 	}
-	r.lockDigest = addr.DigestOf(src)
-	inputs, err := r.inputs()
-	if err != nil {
-		return nil
-	}
-	known, ok := fingerprint.Recognize(encoded, inputs)
-	if !ok {
-		return nil
-	}
-	return r.recalled(known, src)
+	return r.recalled(known, lockFile)
 }
 
 // memorable reports whether a run with these options leaves an install directory

@@ -104,14 +104,13 @@ func (p *printer) changed(result *plugins.Result, o plugins.Options, err error) 
 	for name := range result.Plugins {
 		width = max(width, len(name))
 	}
-	var lines []string // a thousand are written at once, not each by itself
+	var lines strings.Builder // a thousand are written at once, not each by itself
 	for _, name := range slices.Sorted(maps.Keys(result.Plugins)) {
 		plugin := result.Plugins[name]
 		counts[plugin.Action]++
-		lines = append(lines, fmt.Sprintf("%-*s  %s", width, name, describe(plugin, words)))
+		fmt.Fprintf(&lines, "%-*s  %s\n", width, name, describe(plugin, words))
 	}
-	lines = append(lines, summarize(counts, words, result, o))
-	p.line("%s", strings.Join(lines, "\n"))
+	p.line("%s%s", &lines, summarize(counts, words, result, o))
 }
 
 // describe says in one line what happened to a plugin.

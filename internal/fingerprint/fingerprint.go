@@ -42,23 +42,24 @@ type Plugin struct {
 	State State
 }
 
-// Recognize returns the plugins of an encoded fingerprint if it is of these
-// inputs and no file that it rests on has changed.
-func Recognize(encoded []byte, inputs addr.Digest) (plugins []Plugin, ok bool) {
+// Recognize returns the inputs and the plugins of an encoded fingerprint if no
+// file that it rests on has changed. Whether the inputs are still the same is
+// for the caller to see.
+func Recognize(encoded []byte) (inputs addr.Digest, plugins []Plugin, ok bool) {
 	f, lines, err := decodeHeader(string(encoded))
-	if err != nil || f.Inputs != inputs {
-		return nil, false
+	if err != nil {
+		return "", nil, false
 	}
 	at, err := openPlaces(f.Dirs)
 	if err != nil {
-		return nil, false
+		return "", nil, false
 	}
 	defer at.close()
 	if !at.hold(&f.Shared) {
-		return nil, false
+		return "", nil, false
 	}
 	plugins = make([]Plugin, len(lines))
-	return plugins, inParallel(len(lines), func(i int) bool {
+	return f.Inputs, plugins, inParallel(len(lines), func(i int) bool {
 		return plugins[i].decode(lines[i]) == nil && at.hold(&plugins[i].State)
 	})
 }
