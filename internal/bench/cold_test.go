@@ -15,7 +15,7 @@ import (
 )
 
 // coldRounds is how often each side of a download is measured.
-const coldRounds = 5
+const coldRounds = 9
 
 // content is ten plugins of 21 to 31 MB in a registry, made once.
 type content struct {
