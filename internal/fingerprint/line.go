@@ -29,6 +29,7 @@ type header struct {
 	Dirs   Dirs        `json:"dirs"`
 	Shared []string    `json:"shared"`
 	Sum    string      `json:"sum"`
+	Lines  int         `json:"lines"` // that follow, so that a part is not taken for the whole
 }
 
 const separator = "|"
@@ -40,7 +41,7 @@ var errMalformed = errors.New("this is no fingerprint")
 
 // Encode returns the fingerprint as lines.
 func (f *Fingerprint) Encode() ([]byte, error) {
-	b, err := json.Marshal(header{Format, f.Inputs, f.Dirs, f.Shared.Installed, f.Shared.sum})
+	b, err := json.Marshal(header{Format, f.Inputs, f.Dirs, f.Shared.Installed, f.Shared.sum, len(f.Plugins)})
 	if err != nil {
 		return nil, err
 	}
@@ -63,11 +64,11 @@ func decodeHeader(encoded string) (f Fingerprint, lines []string, err error) {
 	if err := json.Unmarshal([]byte(first), &h); err != nil {
 		return f, nil, err
 	}
-	if !whole || h.Format != Format {
-		return f, nil, errMalformed
-	}
 	if more {
 		lines = strings.Split(rest, "\n")
+	}
+	if !whole || h.Format != Format || h.Lines != len(lines) {
+		return f, nil, errMalformed
 	}
 	return Fingerprint{Inputs: h.Inputs, Dirs: h.Dirs, Shared: State{Installed: h.Shared, sum: h.Sum}}, lines, nil
 }
