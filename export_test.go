@@ -1,6 +1,8 @@
 package plugins
 
 import (
+	"context"
+
 	"github.com/pluginlock/plugins/config"
 	"github.com/pluginlock/plugins/installer"
 )
@@ -25,3 +27,6 @@ func Fail(err error, plugin *installer.Problem) error {
 	}
 	return r.fail(err)
 }
+
+// Recalls reports whether a run with these options would recall an earlier one.
+func Recalls(o Options) bool { return recall(context.Background(), o) != nil }

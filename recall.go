@@ -3,7 +3,7 @@ package plugins
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -122,20 +122,20 @@ func (r *run) inputs() (addr.Digest, error) {
 	if err != nil {
 		return "", err
 	}
-	encoded, err := json.Marshal(struct {
+	o := &r.options
+	return addr.DigestOf(fmt.Appendf(nil, "%#v", struct { // in Go's syntax nothing looks like something else
 		Program                   programState
 		Dir, LockFile, InstallDir string
-		Store                     string
-		Target                    string
+		Store, Target             string
 		LinkMode                  LinkMode
 		DefaultPrefix             string
+		ConfigFiles               []string
 		Requirements              []Requirement
-		ConfigDigest, LockDigest  addr.Digest
+		Config, Lock              addr.Digest
 	}{
-		program, r.dir, r.lockPath, r.installDir, r.store.Dir(), r.targets[0].String(),
-		cmp.Or(r.options.LinkMode, installdir.Symlink), r.options.DefaultPrefix, r.options.Requirements, r.configDigest, r.lockDigest,
-	})
-	return addr.DigestOf(encoded), err
+		program, r.dir, r.lockPath, r.installDir, r.store.Dir(), r.targets[0].String(), cmp.Or(o.LinkMode, installdir.Symlink),
+		o.DefaultPrefix, o.ConfigFiles, o.Requirements, r.configDigest, r.lockDigest,
+	})), nil
 }
 
 // programState tells the running program from another version of it, which may

@@ -201,13 +201,24 @@ func (p *pruning) locks(ctx context.Context) error {
 	return err
 }
 
-// fingerprints removes those that are not younger than the limit. Every run
-// makes its project's anew, so they are not reported.
+// fingerprints removes those of projects that are gone. They are small, only
+// save work, and are not reported.
 func (p *pruning) fingerprints() error {
+	if p.dry {
+		return nil
+	}
+	projects, err := p.store.Roots()
+	if err != nil {
+		return err
+	}
+	needed := map[string]bool{}
+	for _, lockPath := range projects {
+		_, err := os.Lstat(lockPath)
+		needed[fingerprintName(lockPath)] = !errors.Is(err, fs.ErrNotExist)
+	}
 	names, err := p.list(fingerprintsDir)
 	for _, name := range names {
-		path := fingerprintsDir + "/" + name
-		if info, statErr := p.root.Lstat(path); statErr == nil && !p.dry && info.ModTime().Before(p.limit) {
+		if path := fingerprintsDir + "/" + name; !needed[path] {
 			err = errors.Join(err, p.store.refusal(gone(p.root.Remove(path))))
 		}
 	}

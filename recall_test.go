@@ -1,0 +1,206 @@
+package plugins_test
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/pluginlock/plugins"
+	"github.com/pluginlock/plugins/addr"
+	"github.com/pluginlock/plugins/internal/imagetest"
+	"github.com/pluginlock/plugins/internal/registrytest"
+	"github.com/pluginlock/plugins/lock"
+)
+
+// installed is a project with two plugins that a run has just installed.
+func installed(t *testing.T) *project {
+	t.Helper()
+	p := newProject(t, registrytest.Options{})
+	p.publish("aws", "1.2.0")
+	p.publish("gcp", "2.0.0")
+	p.require("aws", "~> 1.0", "gcp", "~> 2.0")
+	p.init()
+	return p
+}
+
+// forget removes all fingerprints, so that the next run looks at everything.
+func (p *project) forget() {
+	p.t.Helper()
+	if err := os.RemoveAll(filepath.Join(p.options.CacheDir, "v1", "fingerprints")); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// What a run recalls is what a run that looks at everything comes to.
+func TestRecallComesToTheSame(t *testing.T) {
+	tests := map[string]func(p *project){
+		"plugins": func(*project) {},
+		"copies":  func(p *project) { p.options.LinkMode = "copy" },
+		"requirements of a host": func(p *project) {
+			p.options.Requirements = []plugins.Requirement{{Name: "aws", Source: p.registry.Host() + "/plugins/aws", Version: "1.2.0"}}
+		},
+		"another program and directory": func(p *project) {
+			p.options.InstallDir, p.options.LockFile = "elsewhere", "other.lock.hcl"
+		},
+		"a skipped plugin": func(p *project) {
+			p.write("linux.plugins.hcl", "required_plugins {\n  arm = {\n    source = \""+p.registry.Host()+"/plugins/aws\"\n"+
+				"    version = \"1.1.0\"\n    platforms = [\"linux/arm64\"]\n  }\n}\n")
+		},
+		"a foreign image": func(p *project) {
+			p.registry.MustAdd(t, "foreign", imagetest.Foreign{Name: "tool", Version: "1.0.0", Platforms: []string{"linux/amd64"}, Executable: "/bin/tool"}.Build(t), "1.0.0")
+			p.write("foreign.plugins.hcl", "required_plugins {\n  tool = {\n    source = \""+p.registry.Host()+"/foreign\"\n"+
+				"    version = \"1.0.0\"\n    executable = \"/bin/tool\"\n    platforms = [\"linux/amd64\"]\n  }\n}\n")
+		},
+	}
+	for name, set := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t, registrytest.Options{})
+			p.publish("aws", "1.1.0", "1.2.0")
+			p.publish("gcp", "2.0.0")
+			p.require("aws", "1.2.0", "gcp", "~> 2.0")
+			set(p)
+			p.init()
+			if !plugins.Recalls(p.options) {
+				t.Fatal("a second run does not recall the first")
+			}
+			recalled := p.init()
+			p.forget()
+			looked := p.init()
+			if !reflect.DeepEqual(recalled.Plugins, looked.Plugins) {
+				t.Errorf("recalled\n%+v, looked at\n%+v", recalled.Plugins, looked.Plugins)
+			}
+			if !recalled.Lock().Equal(looked.Lock()) || len(recalled.Lock().Entries) == 0 || recalled.LockChanged || len(recalled.Changes) > 0 {
+				t.Errorf("recalled the lock file %+v, changed %t, %v", recalled.Lock(), recalled.LockChanged, recalled.Changes)
+			}
+			p.options.Mode = plugins.Locked
+			if plugins.Recalls(p.options) {
+				t.Error("a run that changed nothing has written a fingerprint")
+			}
+		})
+	}
+}
+
+// Whatever decides what a run comes to is an input.
+func TestRecallSeesEveryInput(t *testing.T) {
+	tests := map[string]func(p *project){
+		"a comment in the configuration": func(p *project) { appendTo(p.t, filepath.Join(p.dir, "plugins.hcl"), "# x\n") },
+		"another configuration file":     func(p *project) { p.write("more.plugins.hcl", "") },
+		"a comment in the lock file":     func(p *project) { appendTo(p.t, filepath.Join(p.dir, lock.FileName), "# x\n") },
+		"no lock file":                   func(p *project) { removeAll(p.t, filepath.Join(p.dir, lock.FileName)) },
+		"conflict markers":               func(p *project) { p.write(lock.FileName, "<<<<<<< a\n=======\n>>>>>>> b\n") },
+		"no configuration":               func(p *project) { removeAll(p.t, filepath.Join(p.dir, "plugins.hcl")) },
+		"configuration files":            func(p *project) { p.options.ConfigFiles = []string{filepath.Join(p.dir, "plugins.hcl")} },
+		"requirements":                   func(p *project) { p.options.Requirements = []plugins.Requirement{} },
+		"a prefix":                       func(p *project) { p.options.DefaultPrefix = "registry.example.com" },
+		"the lock file's name":           func(p *project) { p.options.LockFile = "x" },
+		"the install directory":          func(p *project) { p.options.InstallDir = "x" },
+		"the store":                      func(p *project) { p.options.CacheDir = p.t.TempDir() },
+		"no store":                       func(p *project) { p.options.CacheDir = "" },
+		"the link mode":                  func(p *project) { p.options.LinkMode = "copy" },
+		"another platform":               func(p *project) { p.options.Platforms = []addr.Platform{{OS: "darwin", Arch: "arm64"}} },
+		"two platforms": func(p *project) {
+			p.options.Platforms = append(p.options.Platforms, addr.Platform{OS: "darwin", Arch: "arm64"})
+		},
+		"an override":      func(p *project) { p.options.Overrides = map[string]string{"aws": "/bin/true"} },
+		"an update":        func(p *project) { p.options.Mode = plugins.Update },
+		"a name":           func(p *project) { p.options.Names = []string{"nobody"} },
+		"the lock only":    func(p *project) { p.options.LockOnly = true },
+		"a dry run":        func(p *project) { p.options.DryRun = true },
+		"another program":  func(p *project) { touchProgram(p.t) },
+		"a lost plugin":    func(p *project) { removeAll(p.t, filepath.Join(p.dir, ".plugins", "bin", "aws")) },
+		"a lost directory": func(p *project) { removeAll(p.t, filepath.Join(p.dir, ".plugins")) },
+		"a lost store":     func(p *project) { removeAll(p.t, filepath.Join(p.options.CacheDir, "v1", "sha256")) },
+		"lost documents":   func(p *project) { removeAll(p.t, filepath.Join(p.options.CacheDir, "v1", "index")) },
+		"a fingerprint that is half there": func(p *project) {
+			files, _ := filepath.Glob(filepath.Join(p.options.CacheDir, "v1", "fingerprints", "*"))
+			if len(files) != 1 {
+				p.t.Fatalf("fingerprints: %q", files)
+			}
+			if err := os.Truncate(files[0], 400); err != nil {
+				p.t.Fatal(err)
+			}
+		},
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := installed(t)
+			if !plugins.Recalls(p.options) {
+				t.Fatal("a second run does not recall the first")
+			}
+			change(p)
+			if plugins.Recalls(p.options) {
+				t.Error("this made no difference")
+			}
+		})
+	}
+	t.Run("harmless", func(t *testing.T) {
+		p := installed(t)
+		p.options.Mode, p.options.Offline, p.options.OnEvent = plugins.Locked, true, func(plugins.Event) {}
+		if !plugins.Recalls(p.options) {
+			t.Error("--locked, --offline and a progress display make a difference")
+		}
+	})
+}
+
+// touchProgram makes the running program one of another time, and back.
+func touchProgram(t *testing.T) {
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chtimes(path, time.Time{}, info.ModTime()) })
+	if err := os.Chtimes(path, time.Time{}, info.ModTime().Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A warning is given by every run, not only by the one that installs.
+func TestWarningsAreNotForgotten(t *testing.T) {
+	p := newProject(t, registrytest.Options{})
+	p.publish("aws", "1.2.0")
+	p.require("aws", "1.2.0", "aws_too", "1.2.0")
+	for n := range 3 {
+		if result := p.init(); len(result.Warnings) != 1 {
+			t.Errorf("run %d has %d warnings", n+1, len(result.Warnings))
+		}
+	}
+}
+
+// Where what the file system says proves nothing, nothing is recalled.
+func TestNothingIsRecalledFromTheStoreOfAnother(t *testing.T) {
+	if runtime.GOOS == "windows" || os.Getuid() != 0 {
+		t.Skip("only root can give a file away")
+	}
+	p := installed(t)
+	if err := os.Chown(filepath.Join(p.options.CacheDir, "v1"), 4321, 4321); err != nil {
+		t.Fatal(err)
+	}
+	if plugins.Recalls(p.options) {
+		t.Error("a project was recalled from there")
+	}
+}
+
+func appendTo(t *testing.T, path, text string) {
+	t.Helper()
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(before, text...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func removeAll(t *testing.T, path string) {
+	t.Helper()
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+}
