@@ -60,6 +60,9 @@ func TestDocumentedLayout(t *testing.T) {
 	if err := s.AddRoot("/project/.plugins.lock.hcl"); err != nil {
 		t.Fatal(err)
 	}
+	if err := s.PutFingerprint("/project/.plugins.lock.hcl", nil); err != nil {
+		t.Fatal(err)
+	}
 	if err := s.PutDocument(source("example.com/x"), []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
