@@ -125,8 +125,11 @@ func Init(ctx context.Context, o Options) (*Result, error) {
 	case err != nil || o.DryRun:
 		return r.result(plan), r.fail(err)
 	case plan.Empty():
-		r.installer.Tidy(ctx, plan)
-		return r.result(plan), nil
+		result := r.result(plan)
+		if r.installer.Tidy(ctx, plan) || r.store.Written() {
+			r.remember(ctx, plan, result)
+		}
+		return result, nil
 	}
 	return r.apply(ctx, plan)
 }

@@ -93,8 +93,8 @@ func (r *run) recalled(known []fingerprint.Plugin, lockFile []byte) *Result {
 	return result
 }
 
-// remember keeps the fingerprint of a run that has changed something for
-// [recall]; a run that has nothing to do writes nothing, this neither. There is
+// remember keeps the fingerprint of a run for [recall]. It is for runs that have
+// written something: one that has nothing to do writes nothing, this neither. There is
 // none where the run had warnings, which every run has to repeat. That the
 // store cannot be written is no failure: the next run then looks at everything.
 func (r *run) remember(ctx context.Context, plan *installer.Plan, result *Result) {

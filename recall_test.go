@@ -10,6 +10,7 @@ import (
 
 	"github.com/pluginlock/plugins"
 	"github.com/pluginlock/plugins/addr"
+	"github.com/pluginlock/plugins/installer"
 	"github.com/pluginlock/plugins/internal/imagetest"
 	"github.com/pluginlock/plugins/internal/registrytest"
 	"github.com/pluginlock/plugins/lock"
@@ -202,5 +203,31 @@ func removeAll(t *testing.T, path string) {
 	t.Helper()
 	if err := os.RemoveAll(path); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A run that had to read a restored store has written its receipts anew, and
+// then leaves a fingerprint, too.
+func TestRestoredStoreIsRecalled(t *testing.T) {
+	for _, mode := range []plugins.LinkMode{"symlink", "copy"} {
+		p := newProject(t, registrytest.Options{})
+		p.publish("aws", "1.2.0")
+		p.require("aws", "~> 1.0")
+		p.options.LinkMode = mode
+		p.init()
+		program := p.init().Plugins["aws"].Executable
+		past := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(program, past, past); err != nil {
+			t.Fatal(err)
+		}
+		if plugins.Recalls(p.options) {
+			t.Errorf("%s: recalled with another time", mode)
+		}
+		if action := p.init().Plugins["aws"].Action; action != installer.ActionKeep {
+			t.Errorf("%s: action %q", mode, action)
+		}
+		if !plugins.Recalls(p.options) {
+			t.Errorf("%s: not recalled after it was read again", mode)
+		}
 	}
 }

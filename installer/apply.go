@@ -86,10 +86,13 @@ func (w *lockWriter) takeBack() error {
 
 // Tidy clears away what killed runs have left in the install directory, and
 // notes what of a restored copy had to be read. Nothing is lost where it fails.
-func (in *Installer) Tidy(ctx context.Context, plan *Plan) {
-	if plan.untidy {
-		_, _ = installdir.Apply(ctx, plan.project.InstallDir, plan.desired, installdir.Options{OnWait: in.waiting})
+// It reports whether there was something to do.
+func (in *Installer) Tidy(ctx context.Context, plan *Plan) bool {
+	if !plan.untidy {
+		return false
 	}
+	_, _ = installdir.Apply(ctx, plan.project.InstallDir, plan.desired, installdir.Options{OnWait: in.waiting})
+	return true
 }
 
 // fillStore brings everything that the plan needs into the store. What was there

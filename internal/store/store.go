@@ -263,6 +263,14 @@ func (s *Store) touched(dir string) {
 	s.dirty[filepath.Clean(dir)] = true
 }
 
+// Written reports whether something was written since the last [Store.Sync],
+// such as a new receipt for what had to be read.
+func (s *Store) Written() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.dirty) > 0
+}
+
 // Sync makes durable that what was put is visible. The content itself was
 // synced before; call this once after several [Store.Put].
 func (s *Store) Sync() error {
