@@ -33,6 +33,8 @@ func advise(err error, plugin string) (lead string, commands [][]string) {
 		return command("To select a version anew", "plugins", "update", plugin)
 	case errors.As(err, &notOffered) && len(notOffered.Offered) > 0:
 		return command("To install it for another platform", "plugins", "init", "--platform", notOffered.Offered[0].String())
+	case as[*installer.OfflineError](err):
+		return command("To get it, where the registry can be reached", "plugins", "init")
 	case as[*chain.Error](err):
 		return command("Restore the lock file from version control, or delete this entry of it and have it resolved anew with", "plugins", "init")
 	case as[*NotInstalledError](err):

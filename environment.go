@@ -46,6 +46,9 @@ func FromEnvironment() (Options, error) {
 		return o, nil
 	}
 	if diags.HasErrors() {
+		if config.NotExist(diags) { // the default is not missed
+			diags[0].Detail += " PLUGINS_SETTINGS_FILE names it."
+		}
 		r := &run{files: map[string]*hcl.File{o.settingsFile: config.Excerpt(o.settingsFile)}}
 		return o, r.fail(diags)
 	}

@@ -21,6 +21,7 @@ type Listed struct {
 	Status   Status
 	Required bool   // the configuration asks for it
 	Override string // path of the local program that is installed in its place
+	Repaired bool   // [Verify] has discarded it and installed it again
 	Err      error  // what is wrong with it; nil where nothing is
 }
 
@@ -116,7 +117,15 @@ func Verify(ctx context.Context, o Options) ([]Listed, error) {
 	if _, err := Init(ctx, o); err != nil {
 		return listed, err
 	}
-	return Verify(ctx, o)
+	bad := map[string]bool{}
+	for _, l := range listed {
+		bad[l.Name] = l.Err != nil
+	}
+	listed, err = Verify(ctx, o)
+	for i := range listed {
+		listed[i].Repaired = bad[listed[i].Name] && listed[i].Err == nil
+	}
+	return listed, err
 }
 
 // prepareInstalled is prepare for what looks at an installation: what the

@@ -30,6 +30,7 @@ type pluginDocument struct {
 	Executable string   `json:"executable,omitempty"`
 	Override   bool     `json:"override,omitempty"`
 	Required   *bool    `json:"required,omitempty"`
+	Repaired   bool     `json:"repaired,omitempty"`
 	Error      string   `json:"error,omitempty"`
 }
 

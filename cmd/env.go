@@ -6,6 +6,11 @@ import (
 	"github.com/pluginlock/plugins"
 )
 
+type envDocument struct {
+	plugins.Paths
+	Errors []problemDocument `json:"errors"`
+}
+
 func newEnvCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "env",
@@ -21,7 +26,7 @@ func newEnvCommand(a *app) *cobra.Command {
 				return err
 			}
 			if a.json {
-				a.printer.document(env)
+				a.printer.document(envDocument{env, problemDocuments(nil)})
 				return nil
 			}
 			for _, v := range []struct{ name, value string }{

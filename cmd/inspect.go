@@ -45,6 +45,7 @@ type explanationDocument struct {
 	Locked     string            `json:"locked,omitempty"`
 	Platforms  []string          `json:"platforms"`
 	Versions   []versionDocument `json:"versions"`
+	Errors     []problemDocument `json:"errors"`
 }
 
 type versionDocument struct {
@@ -58,7 +59,7 @@ type versionDocument struct {
 func (p *printer) explanation(e *plugins.Explanation) {
 	if p.json {
 		d := explanationDocument{Name: e.Name, Source: e.Source, Constraint: e.Constraint, Locked: e.Locked,
-			Platforms: []string{}, Versions: []versionDocument{}}
+			Platforms: []string{}, Versions: []versionDocument{}, Errors: problemDocuments(nil)}
 		for _, platform := range e.Platforms {
 			d.Platforms = append(d.Platforms, platform.String())
 		}

@@ -37,6 +37,7 @@ func (p *printer) listed(listed []plugins.Listed, err error) {
 		for _, l := range listed {
 			one := newPluginDocument(plugins.Plugin{Plugin: l.Plugin, Err: l.Err})
 			one.Status, one.Required, one.Override = string(l.Status), &l.Required, l.Override != ""
+			one.Repaired = l.Repaired
 			d.Plugins = append(d.Plugins, one)
 		}
 		p.document(d)

@@ -95,16 +95,19 @@ func newLogoutCommand(a *app) *cobra.Command {
 	}
 }
 
+// loginDocument is what login and logout print with --json.
+type loginDocument struct {
+	Registry string            `json:"registry"`
+	Store    string            `json:"store"`
+	Plain    bool              `json:"plain_text"`
+	Unproven bool              `json:"unproven"`
+	Removed  bool              `json:"removed"`
+	Errors   []problemDocument `json:"errors"`
+}
+
 func (p *printer) loggedIn(r *publish.LoginResult, text string) {
 	if p.json {
-		p.document(struct {
-			Registry string            `json:"registry"`
-			Store    string            `json:"store"`
-			Plain    bool              `json:"plain_text"`
-			Unproven bool              `json:"unproven"`
-			Removed  bool              `json:"removed"`
-			Errors   []problemDocument `json:"errors"`
-		}{r.Registry, r.Store, r.Plain, r.Unproven, r.Removed, []problemDocument{}})
+		p.document(loginDocument{r.Registry, r.Store, r.Plain, r.Unproven, r.Removed, problemDocuments(nil)})
 		return
 	}
 	p.line(text, r.Registry)

@@ -190,7 +190,7 @@ func (p *printer) publishWarnings(warnings []publish.Warning) {
 
 // packedDocument is what package prints with --json.
 type packedDocument struct {
-	Layout    string                   `json:"layout"`
+	Layout    string                   `json:"layout,omitempty"`
 	Digest    string                   `json:"digest"`
 	Name      string                   `json:"name"`
 	Version   string                   `json:"version,omitempty"`

@@ -165,6 +165,7 @@ func newPushedDocument(r *publish.PushResult, err error) pushedDocument {
 	}
 	if r.Packed != nil {
 		d.Packed = newPackedDocument(r.Packed)
+		d.Packed.Layout = "" // it was a temporary one, and is gone
 	}
 	return d
 }

@@ -45,7 +45,11 @@ func (p *printer) verified(listed []plugins.Listed, err error) {
 	for _, l := range listed {
 		if l.Err == nil {
 			good++
-			p.line("%-*s  %s verified (%s)", width, l.Name, l.Version, l.Platform)
+			what := "verified"
+			if l.Repaired {
+				what = "repaired and verified"
+			}
+			p.line("%-*s  %s %s (%s)", width, l.Name, l.Version, what, l.Platform)
 		}
 	}
 	if err == nil {

@@ -8,6 +8,12 @@ import (
 	"github.com/pluginlock/plugins"
 )
 
+type programDocument struct {
+	Version string            `json:"version"`
+	Go      string            `json:"go"`
+	Errors  []problemDocument `json:"errors"`
+}
+
 func newVersionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
@@ -15,10 +21,7 @@ func newVersionCommand(a *app) *cobra.Command {
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			if a.json {
-				a.printer.document(struct {
-					Version string `json:"version"`
-					Go      string `json:"go"`
-				}{plugins.Version(), runtime.Version()})
+				a.printer.document(programDocument{plugins.Version(), runtime.Version(), problemDocuments(nil)})
 				return nil
 			}
 			a.printer.result("plugins " + plugins.Version())

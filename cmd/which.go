@@ -6,6 +6,11 @@ import (
 	"github.com/pluginlock/plugins"
 )
 
+type whichDocument struct {
+	pluginDocument
+	Errors []problemDocument `json:"errors"`
+}
+
 func newWhichCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "which NAME",
@@ -21,7 +26,7 @@ func newWhichCommand(a *app) *cobra.Command {
 				return err
 			}
 			if a.json {
-				a.printer.document(newPluginDocument(plugins.Plugin{Plugin: plugin}))
+				a.printer.document(whichDocument{newPluginDocument(plugins.Plugin{Plugin: plugin}), problemDocuments(nil)})
 				return nil
 			}
 			a.printer.result(plugin.Executable)

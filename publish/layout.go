@@ -148,6 +148,8 @@ func (l *layout) choose(tag string) (addr.Digest, error) {
 		return digests[0], nil
 	case len(digests) == 0:
 		return "", &LayoutError{l.dir, "it holds no image"}
+	case tag == "" && len(names) > 0:
+		return "", &LayoutError{l.dir, fmt.Sprintf("it holds %d images (%s); name one, as in %s:%s", len(digests), strings.Join(names, ", "), l.dir, names[0])}
 	}
 	return "", &LayoutError{l.dir, fmt.Sprintf("it holds %d images (%s), of which none is named %q", len(digests), strings.Join(names, ", "), tag)}
 }
