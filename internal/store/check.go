@@ -56,10 +56,14 @@ func (e *Entry) Verify(ctx context.Context, want Want) error {
 	if err != nil {
 		return err
 	}
-	if reason := want.contradicts(fresh.Records()); reason != "" {
-		return e.damaged(reason, nil)
+	reason := want.contradicts(fresh.Records())
+	if reason == "" {
+		return nil
 	}
-	return nil
+	if want.contradicts(e.receipt.Records()) == "" { // a receipt that is right can tell which file is wrong
+		reason = tree.Difference(fresh.Records(), e.receipt.Records())
+	}
+	return e.damaged(reason, nil)
 }
 
 func (e *Entry) hash(ctx context.Context) (*tree.Receipt, error) {
