@@ -59,8 +59,8 @@ func (item *Item) sign(installed []string) (signed fingerprint.Plugin, ok bool) 
 	}
 	signed.Platform, signed.Manifest, signed.Executable = fetch.platform.String(), fetch.key.Manifest, fetch.pinned.Executable
 	stored, ok := fetch.stored.Watched()
-	signed.State.Installed = installed
-	signed.State.Stored = append(stored, store.WatchedDocument(fetch.source, fetch.entry.Digest))
+	stored = append(stored, store.WatchedDocument(fetch.source, fetch.entry.Digest))
+	signed.State.Installed, signed.State.Stored = installed, stored
 	return signed, ok
 }
 
