@@ -28,5 +28,6 @@ func Fail(err error, plugin *installer.Problem) error {
 	return r.fail(err)
 }
 
-// Recalls reports whether a run with these options would recall an earlier one.
-func Recalls(o Options) bool { return recall(context.Background(), o) != nil }
+// Recognizes reports whether a run with these options would find that nothing
+// has changed since an earlier one.
+func Recognizes(o Options) bool { return recognize(context.Background(), o) != nil }

@@ -108,7 +108,7 @@ type Options struct {
 // The result is never nil; after an error it says what is known, and lock file
 // and install directory are as they were.
 func Init(ctx context.Context, o Options) (*Result, error) {
-	if result := recall(ctx, o); result != nil {
+	if result := recognize(ctx, o); result != nil {
 		return result, nil
 	}
 	prepare := prepare
@@ -125,11 +125,10 @@ func Init(ctx context.Context, o Options) (*Result, error) {
 	case err != nil || o.DryRun:
 		return r.result(plan), r.fail(err)
 	case plan.Empty():
-		result := r.result(plan)
 		if r.installer.Tidy(ctx, plan) || r.store.Written() {
-			r.remember(ctx, plan, result)
+			r.leaveFingerprint(ctx, plan)
 		}
-		return result, nil
+		return r.result(plan), nil
 	}
 	return r.apply(ctx, plan)
 }

@@ -3,6 +3,7 @@ package plugins
 import (
 	"fmt"
 	"path/filepath"
+	"sync"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -20,17 +21,36 @@ type Result struct {
 	LockChanged bool         // the run wrote the lock file
 	Changes     []LockChange // what changed, or would have to
 	Warnings    []Problem
-	Files       map[string]*hcl.File // the configuration, for excerpts
+	Files       map[string]*hcl.File // the configuration, for excerpts; nil where nothing had to be read
 
-	lock func() *lock.File
+	lock *lockFile
 }
 
-// Lock returns the lock file as it is now; never nil.
+// Lock returns the lock file as it is now, never nil, each time the same; do
+// not change it. Where nothing had changed it is parsed by the first call. Any
+// number of goroutines may call it.
 func (r *Result) Lock() *lock.File {
 	if r.lock == nil {
 		return &lock.File{}
 	}
-	return r.lock()
+	return r.lock.get()
+}
+
+// lockFile is a lock file that was parsed, or is once somebody asks.
+type lockFile struct {
+	once sync.Once
+	file *lock.File
+	path string // of src
+	src  []byte // where file is nil: bytes that were parsed before, without an error
+}
+
+func (l *lockFile) get() *lock.File {
+	l.once.Do(func() {
+		if l.file == nil {
+			l.file, _ = lock.Parse(l.src, l.path)
+		}
+	})
+	return l.file
 }
 
 // Plugin is one plugin of a result.
@@ -62,13 +82,11 @@ func (r *Result) Usable() map[string]launch.Plugin {
 	return usable
 }
 
-func (r *Result) setLock(f *lock.File) { r.lock = func() *lock.File { return f } }
-
 // result describes a plan, which may be nil or incomplete.
 func (r *run) result(plan *installer.Plan) *Result {
 	result := &Result{Plugins: map[string]Plugin{}, Warnings: r.allWarnings(), Files: r.files}
 	if r.lockFile != nil {
-		result.setLock(r.lockFile)
+		result.lock = &lockFile{file: r.lockFile}
 	}
 	if plan == nil {
 		return result

@@ -146,11 +146,11 @@ func (r *run) apply(ctx context.Context, plan *installer.Plan) (*Result, error) 
 		return result, r.fail(err)
 	}
 	result.LockChanged = changed
-	result.setLock(plan.Lock)
+	result.lock = &lockFile{file: plan.Lock}
 	if changed {
 		r.lockDigest = addr.DigestOf(plan.Lock.Bytes())
 	}
-	r.remember(ctx, plan, result)
+	r.leaveFingerprint(ctx, plan)
 	return result, nil
 }
 

@@ -1,6 +1,9 @@
 package plugins
 
-import "runtime/debug"
+import (
+	"cmp"
+	"runtime/debug"
+)
 
 // modulePath is this module's name; it is a working name, not registered.
 const modulePath = "github.com/pluginlock/plugins"
@@ -8,19 +11,21 @@ const modulePath = "github.com/pluginlock/plugins"
 // Version returns the version of this module in the running program, such as
 // "v0.1.0", or "(devel)" where it was built from a checkout.
 func Version() string {
-	const unknown = "(devel)"
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return unknown
+		return unknownVersion
 	}
 	found := info.Main.Version
 	for _, dep := range info.Deps {
 		if dep.Path == modulePath {
 			found = dep.Version
+			if dep.Replace != nil {
+				found = dep.Replace.Version // "" for a directory
+			}
 		}
 	}
-	if found == "" {
-		return unknown
-	}
-	return found
+	return cmp.Or(found, unknownVersion)
 }
+
+// unknownVersion is that of a module that was built from a directory.
+const unknownVersion = "(devel)"

@@ -69,7 +69,7 @@ type Config struct {
 // for excerpts. Where no file is there at all, the diagnostic's Extra is a
 // [*NoFilesError]; where one can't be read, a [*FileError].
 func Load(o Options) (*Config, hcl.Diagnostics) {
-	l := &loader{options: o, config: &Config{Files: map[string]*hcl.File{}}}
+	l := &loader{options: o, config: &Config{Files: map[string]*hcl.File{}}, sum: newSum()}
 	l.load()
 	return l.config, tidy(l.diags)
 }
@@ -78,6 +78,7 @@ func Load(o Options) (*Config, hcl.Diagnostics) {
 type loader struct {
 	options Options
 	config  *Config
+	sum     *sum // of what was read
 	sources []source
 	plugins []*pluginsBlock // of all files; more than one is an error
 	entries []entry
@@ -91,11 +92,10 @@ func (l *loader) load() {
 		l.diags = diags
 		return
 	}
-	sum := newSum()
 	for _, path := range paths {
-		l.sources = append(l.sources, l.open(path, sum))
+		l.sources = append(l.sources, l.open(path))
 	}
-	l.config.Digest = sum.digest()
+	l.config.Digest = l.sum.digest()
 	l.judge()
 }
 

@@ -33,10 +33,10 @@ type source struct {
 	diags hcl.Diagnostics
 }
 
-// open reads and parses one file, and adds its text to sum.
-func (l *loader) open(path string, sum *sum) source {
+// open reads and parses one file.
+func (l *loader) open(path string) source {
 	s := source{path: path, own: len(l.options.Files) == 0}
-	text, problem := sum.readFile(path)
+	text, problem := l.sum.readFile(path)
 	if problem != nil {
 		s.diags = hcl.Diagnostics{problem}
 		return s

@@ -70,6 +70,8 @@ type Installer struct {
 	Store   *store.Store
 	Limits  extract.Limits
 	OnEvent func(Event) // may be called from several goroutines; nil is silent
+
+	taken func() // tests change something here, when a fingerprint was taken
 }
 
 // transfers is how many requests are under way at once. Inflating is what

@@ -23,9 +23,8 @@ import (
 // Fingerprint is what a run that found everything in place leaves to the next.
 type Fingerprint struct {
 	Inputs  addr.Digest // of what decided: options, configuration, lock file
-	Dirs    Dirs
-	Shared  State    // of what does not belong to one plugin
-	Plugins []Plugin // by name
+	Shared  State       // of what does not belong to one plugin
+	Plugins []Plugin    // by name
 }
 
 // Plugin is the result of the run for one plugin, and what it rests on.
@@ -43,14 +42,14 @@ type Plugin struct {
 }
 
 // Recognize returns the inputs and the plugins of an encoded fingerprint if no
-// file that it rests on has changed. Whether the inputs are still the same is
-// for the caller to see.
-func Recognize(encoded []byte) (inputs addr.Digest, plugins []Plugin, ok bool) {
+// file that it rests on has changed in these directories. Whether the inputs are
+// still the same is for the caller to see.
+func Recognize(encoded []byte, d Dirs) (inputs addr.Digest, plugins []Plugin, ok bool) {
 	f, lines, err := decodeHeader(string(encoded))
 	if err != nil {
 		return "", nil, false
 	}
-	at, err := openPlaces(f.Dirs)
+	at, err := openPlaces(d)
 	if err != nil {
 		return "", nil, false
 	}

@@ -16,27 +16,27 @@ var inputs = addr.DigestOf([]byte("what decided"))
 
 // makeProject builds an install directory and a store for n plugins and takes the
 // fingerprint of them.
-func makeProject(t testing.TB, n int) *Fingerprint {
+func makeProject(t testing.TB, n int) (*Fingerprint, Dirs) {
 	t.Helper()
 	dir := t.TempDir()
+	d := Dirs{Install: filepath.Join(dir, "project", ".plugins"), Store: filepath.Join(dir, "cache")}
 	f := &Fingerprint{
 		Inputs: inputs,
-		Dirs:   Dirs{Install: filepath.Join(dir, "project", ".plugins"), Store: filepath.Join(dir, "cache")},
 		Shared: State{Installed: []string{".", "installed.json", "plugins", "bin"}},
 	}
-	write(t, f.Dirs.Install, "installed.json", "{}")
-	write(t, f.Dirs.Store, "v1/README", "")
+	write(t, d.Install, "installed.json", "{}")
+	write(t, d.Store, "v1/README", "")
 	for _, dir := range []string{"plugins", "bin"} {
-		if err := os.Mkdir(filepath.Join(f.Dirs.Install, dir), 0o755); err != nil {
+		if err := os.Mkdir(filepath.Join(d.Install, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := range n {
 		name := fmt.Sprintf("p%04d", i)
 		entry := "v1/sha256/" + name
-		write(t, f.Dirs.Store, entry+"/root/plugin/"+name, "program "+name)
-		link(t, f.Dirs.Install, "plugins/"+name, filepath.Join(f.Dirs.Store, filepath.FromSlash(entry), "root"))
-		link(t, f.Dirs.Install, "bin/"+name, filepath.Join("..", "plugins", name, "plugin", name))
+		write(t, d.Store, entry+"/root/plugin/"+name, "program "+name)
+		link(t, d.Install, "plugins/"+name, filepath.Join(d.Store, filepath.FromSlash(entry), "root"))
+		link(t, d.Install, "bin/"+name, filepath.Join("..", "plugins", name, "plugin", name))
 		f.Plugins = append(f.Plugins, Plugin{
 			Name: name, Version: "1.2.3", Source: "registry.example.com/" + name, Digest: inputs, Protocols: []int{5, 6},
 			Platform: "linux/amd64", Manifest: inputs, Executable: "plugin/" + name,
@@ -47,10 +47,10 @@ func makeProject(t testing.TB, n int) *Fingerprint {
 		})
 	}
 	f.Plugins = append(f.Plugins, Plugin{Name: "skipped", Version: "2.0.0", Source: "registry.example.com/skipped", Digest: inputs})
-	if err := f.Take(); err != nil {
+	if err := f.Take(d); err != nil {
 		t.Fatal(err)
 	}
-	return f
+	return f, d
 }
 
 func write(t testing.TB, dir, name, content string) {
@@ -86,8 +86,8 @@ func encode(t testing.TB, f *Fingerprint) []byte {
 
 func TestRecognizeReturnsWhatWasSigned(t *testing.T) {
 	for _, n := range []int{0, 1, 3 * worthwhile} {
-		f := makeProject(t, n)
-		of, plugins, ok := Recognize(encode(t, f))
+		f, d := makeProject(t, n)
+		of, plugins, ok := Recognize(encode(t, f), d)
 		if !ok || of != inputs || len(plugins) != len(f.Plugins) {
 			t.Fatalf("%d plugins: recognised %t, %d plugins, inputs %s", n, ok, len(plugins), of)
 		}
@@ -138,13 +138,13 @@ func TestEveryChangeIsSeen(t *testing.T) {
 	}
 	for name, change := range changes {
 		t.Run(name, func(t *testing.T) {
-			f := makeProject(t, 100)
+			f, d := makeProject(t, 100)
 			encoded := encode(t, f)
-			if _, _, ok := Recognize(encoded); !ok {
+			if _, _, ok := Recognize(encoded, d); !ok {
 				t.Fatal("it is not recognised as it is")
 			}
-			change(t, f.Dirs.Install, f.Dirs.Store)
-			if _, _, ok := Recognize(encoded); ok {
+			change(t, d.Install, d.Store)
+			if _, _, ok := Recognize(encoded, d); ok {
 				t.Error("this was not seen")
 			}
 		})
@@ -157,9 +157,9 @@ func TestTouchedTimesAreNoDisguise(t *testing.T) {
 	if _, ctime := identityOf(t); ctime == 0 {
 		t.Skip("this system has no change times")
 	}
-	f := makeProject(t, 1)
+	f, d := makeProject(t, 1)
 	encoded := encode(t, f)
-	path := filepath.Join(f.Dirs.Store, "v1/sha256/p0000/root/plugin/p0000")
+	path := filepath.Join(d.Store, "v1/sha256/p0000/root/plugin/p0000")
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +178,7 @@ func TestTouchedTimesAreNoDisguise(t *testing.T) {
 	if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, ok := Recognize(encoded); ok {
+	if _, _, ok := Recognize(encoded, d); ok {
 		t.Error("the change was not seen")
 	}
 }
@@ -214,14 +214,15 @@ func chmod(t *testing.T, dir, name string, mode os.FileMode) {
 
 // Half a fingerprint, as a full disk or a crash may leave it, is none.
 func TestNothingIsRecognizedInPart(t *testing.T) {
-	encoded := encode(t, makeProject(t, 2))
+	f, d := makeProject(t, 2)
+	encoded := encode(t, f)
 	for n := range encoded {
-		if _, _, ok := Recognize(encoded[:n]); ok {
+		if _, _, ok := Recognize(encoded[:n], d); ok {
 			t.Errorf("the first %d of %d bytes were recognised", n, len(encoded))
 		}
 	}
 	for _, garbage := range []string{"", "\n", "{}\n", `{"format":2}` + "\n", "a|b|c\n", string(encoded) + "x\n", string(encoded) + "\n"} {
-		if _, _, ok := Recognize([]byte(garbage)); ok {
+		if _, _, ok := Recognize([]byte(garbage), d); ok {
 			t.Errorf("%q was recognised", garbage)
 		}
 	}
@@ -237,19 +238,19 @@ func TestWhatCannotBeEncodedIsRefused(t *testing.T) {
 }
 
 func TestTakeNeedsWhatItNames(t *testing.T) {
-	f := makeProject(t, 1)
+	f, d := makeProject(t, 1)
 	f.Plugins[0].State.Stored = append(f.Plugins[0].State.Stored, "v1/nothing")
-	if err := f.Take(); err == nil {
+	if err := f.Take(d); err == nil {
 		t.Error("no error for a name that nothing has")
 	}
 }
 
 func FuzzRecognize(f *testing.F) {
-	project := makeProject(f, 2)
+	project, d := makeProject(f, 2)
 	f.Add(encode(f, project))
-	f.Add([]byte(`{"format":1,"dirs":{"Install":"/","Store":"/"},"shared":[],"sum":"","lines":1}` + "\na|b|c|d|5|f|g|h|i||.\n"))
+	f.Add([]byte(`{"format":1,"shared":[],"sum":"","lines":1}` + "\na|b|c|d|5|f|g|h|i||.\n"))
 	f.Fuzz(func(t *testing.T, encoded []byte) {
-		_, plugins, ok := Recognize(encoded)
+		_, plugins, ok := Recognize(encoded, d)
 		if ok && len(plugins) > bytes.Count(encoded, []byte("\n")) {
 			t.Errorf("%d plugins in %q", len(plugins), encoded)
 		}

@@ -3,6 +3,7 @@ package fingerprint
 import (
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +27,6 @@ const Format = 1
 type header struct {
 	Format int         `json:"format"`
 	Inputs addr.Digest `json:"inputs"`
-	Dirs   Dirs        `json:"dirs"`
 	Shared []string    `json:"shared"`
 	Sum    string      `json:"sum"`
 	Lines  int         `json:"lines"` // that follow, so that a part is not taken for the whole
@@ -41,7 +41,7 @@ var errMalformed = errors.New("this is no fingerprint")
 
 // Encode returns the fingerprint as lines.
 func (f *Fingerprint) Encode() ([]byte, error) {
-	b, err := json.Marshal(header{Format, f.Inputs, f.Dirs, f.Shared.Installed, f.Shared.sum, len(f.Plugins)})
+	b, err := json.Marshal(header{Format, f.Inputs, f.Shared.Installed, f.Shared.sum, len(f.Plugins)})
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func decodeHeader(encoded string) (f Fingerprint, lines []string, err error) {
 	if !whole || h.Format != Format || h.Lines != len(lines) {
 		return f, nil, errMalformed
 	}
-	return Fingerprint{Inputs: h.Inputs, Dirs: h.Dirs, Shared: State{Installed: h.Shared, sum: h.Sum}}, lines, nil
+	return Fingerprint{Inputs: h.Inputs, Shared: State{Installed: h.Shared, sum: h.Sum}}, lines, nil
 }
 
 func (p *Plugin) fields() []string {
@@ -84,8 +84,8 @@ func (p *Plugin) fields() []string {
 	return append(fields, p.State.Stored...)
 }
 
-// decode reads a line. What the fields say is not checked: they are
-// shown, and the names looked at, by nobody but who could have written them.
+// decode reads a line. A name or program that leads out of the install
+// directory is refused.
 func (p *Plugin) decode(line string) error {
 	fields := strings.Split(line, separator)
 	if len(fields) <= beforeNames {
@@ -103,11 +103,10 @@ func (p *Plugin) decode(line string) error {
 		}
 	}
 	names := fields[beforeNames:]
-	for i, name := range names {
-		if name == "" {
-			p.State = State{sum: fields[8], Installed: names[:i], Stored: names[i+1:]}
-			return nil
-		}
+	end := slices.Index(names, "")
+	if end < 0 || addr.CheckName(p.Name) != addr.NameFits || p.Executable != "" && !fs.ValidPath(p.Executable) {
+		return errMalformed
 	}
-	return errMalformed
+	p.State = State{sum: fields[8], Installed: names[:end], Stored: names[end+1:]}
+	return nil
 }

@@ -20,13 +20,13 @@ type State struct {
 	sum       string   // of their stamps, in hexadecimal
 }
 
-// Take notes the states of f as they are now. Whoever takes them must look at
-// the files themselves afterwards, not before: what changes in between is then
-// seen by the one or the other.
+// Take notes the states of f as they are now in these directories. Whoever
+// takes them must look at the files themselves afterwards, not before: what
+// changes in between is then seen by the one or the other.
 //
 // Errors: what the file system said, also where there is nothing at a name.
-func (f *Fingerprint) Take() error {
-	at, err := openPlaces(f.Dirs)
+func (f *Fingerprint) Take(d Dirs) error {
+	at, err := openPlaces(d)
 	if err != nil {
 		return err
 	}

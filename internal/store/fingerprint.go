@@ -1,38 +1,52 @@
 package store
 
 import (
+	"fmt"
 	"path"
 
 	"github.com/pluginlock/plugins/addr"
 )
 
-// maxFingerprint bounds what is read of a fingerprint, in bytes: a kilobyte for
-// each of more plugins than a lock file can hold.
+// maxFingerprint bounds a fingerprint, in bytes: a line for each plugin names
+// each of its files, which takes some hundred bytes.
 const maxFingerprint = 64 << 20
 
 // Fingerprint returns what [Store.PutFingerprint] has kept for the project
-// whose lock file is at lockPath, or nil. There is none in a store of another
-// user, where what the file system says of a file proves nothing.
+// whose lock file is at lockPath, an absolute path, or nil. There is none where
+// others could have written it, or in a store of another user, where what the
+// file system says of a file proves nothing.
 func (s *Store) Fingerprint(lockPath string) []byte {
-	if _, err := s.openEntries(); err != nil || s.needsRehash() {
-		return nil
-	}
 	root, err := s.open()
 	if err != nil {
 		return nil
 	}
-	encoded, err := readBelow(root, fingerprintName(lockPath), maxFingerprint)
+	s.mu.Lock()
+	unsafe := s.inspect(root, s.dir, layout, entriesDir, fingerprintsDir)
+	s.mu.Unlock()
+	if unsafe != nil || s.needsRehash() {
+		return nil
+	}
+	name := fingerprintName(lockPath)
+	info, err := root.Lstat(name)
+	if err != nil || modesMatter && info.Mode()&othersWrite != 0 || belongsToAnother(info) {
+		return nil
+	}
+	encoded, err := readBelow(root, name, maxFingerprint)
 	if err != nil {
 		return nil
 	}
 	return encoded
 }
 
-// PutFingerprint keeps the fingerprint of a project. Failing is no reason to
-// stop: the next run has more to do.
+// PutFingerprint keeps the fingerprint of the project whose lock file is at
+// lockPath, an absolute path. Failing is no reason to stop: the next run has
+// more to do.
 //
 // Errors: [*ReadOnlyError]; [*UnsafeError]; what the file system said.
 func (s *Store) PutFingerprint(lockPath string, encoded []byte) error {
+	if len(encoded) > maxFingerprint {
+		return fmt.Errorf("a fingerprint of %d bytes is too big to be kept", len(encoded))
+	}
 	if _, err := s.create(fingerprintsDir); err != nil {
 		return err
 	}
@@ -43,20 +57,18 @@ func fingerprintName(lockPath string) string {
 	return fingerprintsDir + "/" + projectName(lockPath) + ".txt"
 }
 
-// Watched lists what of the entry, from the store's directory, a run relies on
-// that has checked it. ok is false where what the file system says of its files
-// proves nothing.
-func (e *Entry) Watched() (names []string, ok bool) {
+// Paths lists, with slashes and from the store's directory, what a run relies
+// on that has checked the entry. ok is false where what the file system says of
+// it proves nothing.
+func (e *Entry) Paths() (paths []string, ok bool) {
 	dir := entriesDir + "/" + e.key.name()
-	names = []string{dir, dir + "/" + manifestFile}
+	paths = []string{dir, dir + "/" + manifestFile}
 	for _, name := range e.receipt.Names() {
-		names = append(names, path.Join(dir, rootDir, name))
+		paths = append(paths, path.Join(dir, rootDir, name))
 	}
-	return names, !e.rehash
+	return paths, !e.rehash
 }
 
-// WatchedDocument names, from the store's directory, the file that
-// [Store.Document] reads.
-func WatchedDocument(source addr.Source, digest addr.Digest) string {
-	return documentName(source, digest)
-}
+// DocumentPath names, with slashes and from the store's directory, the file
+// that [Store.Document] reads.
+func DocumentPath(source addr.Source, digest addr.Digest) string { return documentName(source, digest) }

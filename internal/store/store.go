@@ -8,8 +8,8 @@
 // with the digests of the manifest where a stat differs. What does not match
 // is garbage and is replaced by the next [Store.Put].
 //
-// The package does not know registries, lock files or projects. Start at
-// [Open], [Store.Lookup] and [Store.Put]; docs/store.md has the layout.
+// The package does not know registries, and of projects only the paths of their
+// lock files. Start at [Open], [Store.Lookup] and [Store.Put]; docs/store.md has the layout.
 package store
 
 import (
@@ -146,22 +146,24 @@ func (s *Store) open() (*os.Root, error) {
 	return root, nil
 }
 
-// inspect refuses a directory that others can write, and remembers one that
+// inspect refuses directories that others can write, and remembers that one
 // belongs to somebody else. s.mu is held.
-func (s *Store) inspect(root *os.Root, base, name string) error {
-	info, err := root.Lstat(name)
-	if err != nil {
-		return err
-	}
-	full := filepath.Join(base, filepath.FromSlash(name))
-	if !info.IsDir() {
-		return &fs.PathError{Op: "open", Path: full, Err: errors.New("not a directory")}
-	}
-	if modesMatter && info.Mode()&othersWrite != 0 {
-		return &UnsafeError{Path: full, Mode: info.Mode()}
-	}
-	if belongsToAnother(info) {
-		s.foreign = true
+func (s *Store) inspect(root *os.Root, base string, names ...string) error {
+	for _, name := range names {
+		info, err := root.Lstat(name)
+		if err != nil {
+			return err
+		}
+		full := filepath.Join(base, filepath.FromSlash(name))
+		if !info.IsDir() {
+			return &fs.PathError{Op: "open", Path: full, Err: errors.New("not a directory")}
+		}
+		if modesMatter && info.Mode()&othersWrite != 0 {
+			return &UnsafeError{Path: full, Mode: info.Mode()}
+		}
+		if belongsToAnother(info) {
+			s.foreign = true
+		}
 	}
 	return nil
 }
@@ -177,10 +179,8 @@ func (s *Store) openEntries() (*os.Root, error) {
 	if s.entries != nil {
 		return s.entries, nil
 	}
-	for _, name := range []string{layout, entriesDir} {
-		if err := s.inspect(root, s.dir, name); err != nil {
-			return nil, err
-		}
+	if err := s.inspect(root, s.dir, layout, entriesDir); err != nil {
+		return nil, err
 	}
 	s.entries, err = root.OpenRoot(entriesDir)
 	return s.entries, err

@@ -2,9 +2,10 @@ package installdir
 
 import "path"
 
-// Watched lists what [Check] looks at in an install directory with this state:
-// what does not belong to one plugin, and what belongs to each, by its name.
-func (s *State) Watched() (shared []string, plugins map[string][]string) {
+// Paths lists, with slashes and from the install directory, what [Check] looks
+// at in one with this state: what does not belong to one plugin, and what
+// belongs to each, by its name.
+func (s *State) Paths() (shared []string, plugins map[string][]string) {
 	shared = []string{".", installedFile, pluginsDir, binDir}
 	plugins = map[string][]string{}
 	for name, i := range s.Plugins {

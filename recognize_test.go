@@ -64,7 +64,7 @@ func TestRecallComesToTheSame(t *testing.T) {
 			p.require("aws", "1.2.0", "gcp", "~> 2.0")
 			set(p)
 			p.init()
-			if !plugins.Recalls(p.options) {
+			if !plugins.Recognizes(p.options) {
 				t.Fatal("a second run does not recall the first")
 			}
 			recalled := p.init()
@@ -77,7 +77,7 @@ func TestRecallComesToTheSame(t *testing.T) {
 				t.Errorf("recalled the lock file %+v, changed %t, %v", recalled.Lock(), recalled.LockChanged, recalled.Changes)
 			}
 			p.options.Mode = plugins.Locked
-			if plugins.Recalls(p.options) {
+			if plugins.Recognizes(p.options) {
 				t.Error("a run that changed nothing has written a fingerprint")
 			}
 		})
@@ -128,11 +128,11 @@ func TestRecallSeesEveryInput(t *testing.T) {
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
 			p := installed(t)
-			if !plugins.Recalls(p.options) {
+			if !plugins.Recognizes(p.options) {
 				t.Fatal("a second run does not recall the first")
 			}
 			change(p)
-			if plugins.Recalls(p.options) {
+			if plugins.Recognizes(p.options) {
 				t.Error("this made no difference")
 			}
 		})
@@ -140,7 +140,7 @@ func TestRecallSeesEveryInput(t *testing.T) {
 	t.Run("harmless", func(t *testing.T) {
 		p := installed(t)
 		p.options.Mode, p.options.Offline, p.options.OnEvent = plugins.Locked, true, func(plugins.Event) {}
-		if !plugins.Recalls(p.options) {
+		if !plugins.Recognizes(p.options) {
 			t.Error("--locked, --offline and a progress display make a difference")
 		}
 	})
@@ -183,7 +183,7 @@ func TestNothingIsRecalledFromTheStoreOfAnother(t *testing.T) {
 	if err := os.Chown(filepath.Join(p.options.CacheDir, "v1"), 4321, 4321); err != nil {
 		t.Fatal(err)
 	}
-	if plugins.Recalls(p.options) {
+	if plugins.Recognizes(p.options) {
 		t.Error("a project was recalled from there")
 	}
 }
@@ -220,13 +220,13 @@ func TestRestoredStoreIsRecalled(t *testing.T) {
 		if err := os.Chtimes(program, past, past); err != nil {
 			t.Fatal(err)
 		}
-		if plugins.Recalls(p.options) {
+		if plugins.Recognizes(p.options) {
 			t.Errorf("%s: recalled with another time", mode)
 		}
 		if action := p.init().Plugins["aws"].Action; action != installer.ActionKeep {
 			t.Errorf("%s: action %q", mode, action)
 		}
-		if !plugins.Recalls(p.options) {
+		if !plugins.Recognizes(p.options) {
 			t.Errorf("%s: not recalled after it was read again", mode)
 		}
 	}
