@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 
 	"github.com/pluginlock/plugins/addr"
@@ -13,6 +14,7 @@ import (
 	"github.com/pluginlock/plugins/installer"
 	"github.com/pluginlock/plugins/internal/fingerprint"
 	"github.com/pluginlock/plugins/internal/installdir"
+	"github.com/pluginlock/plugins/internal/store/tree"
 	"github.com/pluginlock/plugins/launch"
 	"github.com/pluginlock/plugins/lock"
 )
@@ -26,7 +28,7 @@ func recognize(ctx context.Context, o Options) *Result {
 	}
 	r := &run{options: o}
 	defer r.close()
-	if r.openStore() != nil || r.digestProject() != nil {
+	if r.openStore() != nil || r.open() != nil || r.digestProject() != nil {
 		return nil
 	}
 	encoded := r.store.Fingerprint(r.lockPath)
@@ -135,8 +137,7 @@ func (r *run) inputs() (addr.Digest, error) {
 }
 
 // judge names the version of this module, another of which may come to another
-// result. A build from a checkout has none: then it is the program itself, by
-// path, size and time.
+// result. A build from a checkout has none: then it is the program that runs.
 func judge() (string, error) {
 	if version := Version(); version != unknownVersion {
 		return version, nil
@@ -145,9 +146,12 @@ func judge() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if runtime.GOOS == "linux" {
+		path = "/proc/self/exe" // also where another program has taken its place since it started
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s %d %d", path, info.Size(), info.ModTime().UnixNano()), nil
+	return fmt.Sprintf("%d %v", info.Size(), tree.StampOf(info)), nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pluginlock/plugins"
 	"github.com/pluginlock/plugins/addr"
+	"github.com/pluginlock/plugins/config"
 	"github.com/pluginlock/plugins/installer"
 	"github.com/pluginlock/plugins/internal/imagetest"
 	"github.com/pluginlock/plugins/internal/registrytest"
@@ -35,15 +36,15 @@ func (p *project) forget() {
 	}
 }
 
-// What a run recalls is what a run that looks at everything comes to.
-func TestRecallComesToTheSame(t *testing.T) {
+// What a run recognises is what a run that looks at everything comes to.
+func TestRecognizedIsTheSame(t *testing.T) {
 	tests := map[string]func(p *project){
 		"plugins": func(*project) {},
 		"copies":  func(p *project) { p.options.LinkMode = "copy" },
 		"requirements of a host": func(p *project) {
 			p.options.Requirements = []plugins.Requirement{{Name: "aws", Source: p.registry.Host() + "/plugins/aws", Version: "1.2.0"}}
 		},
-		"another program and directory": func(p *project) {
+		"other paths": func(p *project) {
 			p.options.InstallDir, p.options.LockFile = "elsewhere", "other.lock.hcl"
 		},
 		"a skipped plugin": func(p *project) {
@@ -65,18 +66,20 @@ func TestRecallComesToTheSame(t *testing.T) {
 			set(p)
 			p.init()
 			if !plugins.Recognizes(p.options) {
-				t.Fatal("a second run does not recall the first")
+				t.Fatal("a second run does not recognise it")
 			}
-			recalled := p.init()
+			recognized := p.init()
 			p.forget()
 			looked := p.init()
-			if !reflect.DeepEqual(recalled.Plugins, looked.Plugins) {
-				t.Errorf("recalled\n%+v, looked at\n%+v", recalled.Plugins, looked.Plugins)
+			if !reflect.DeepEqual(recognized.Plugins, looked.Plugins) || !reflect.DeepEqual(recognized.Usable(), looked.Usable()) {
+				t.Errorf("recognised\n%+v, looked at\n%+v", recognized.Plugins, looked.Plugins)
 			}
-			if !recalled.Lock().Equal(looked.Lock()) || len(recalled.Lock().Entries) == 0 || recalled.LockChanged || len(recalled.Changes) > 0 {
-				t.Errorf("recalled the lock file %+v, changed %t, %v", recalled.Lock(), recalled.LockChanged, recalled.Changes)
+			if len(looked.Changes)+len(recognized.Changes)+len(looked.Warnings)+len(recognized.Warnings) > 0 || looked.LockChanged {
+				t.Errorf("recognised\n%+v, looked at\n%+v", recognized, looked)
 			}
-			p.options.Mode = plugins.Locked
+			if !recognized.Lock().Equal(looked.Lock()) || len(recognized.Lock().Entries) == 0 || recognized.LockChanged || len(recognized.Changes) > 0 {
+				t.Errorf("recognised with the lock file %+v, changed %t, %v", recognized.Lock(), recognized.LockChanged, recognized.Changes)
+			}
 			if plugins.Recognizes(p.options) {
 				t.Error("a run that changed nothing has written a fingerprint")
 			}
@@ -85,7 +88,7 @@ func TestRecallComesToTheSame(t *testing.T) {
 }
 
 // Whatever decides what a run comes to is an input.
-func TestRecallSeesEveryInput(t *testing.T) {
+func TestEveryInputIsSeen(t *testing.T) {
 	tests := map[string]func(p *project){
 		"a comment in the configuration": func(p *project) { appendTo(p.t, filepath.Join(p.dir, "plugins.hcl"), "# x\n") },
 		"another configuration file":     func(p *project) { p.write("more.plugins.hcl", "") },
@@ -105,16 +108,47 @@ func TestRecallSeesEveryInput(t *testing.T) {
 		"two platforms": func(p *project) {
 			p.options.Platforms = append(p.options.Platforms, addr.Platform{OS: "darwin", Arch: "arm64"})
 		},
-		"an override":      func(p *project) { p.options.Overrides = map[string]string{"aws": "/bin/true"} },
-		"an update":        func(p *project) { p.options.Mode = plugins.Update },
-		"a name":           func(p *project) { p.options.Names = []string{"nobody"} },
-		"the lock only":    func(p *project) { p.options.LockOnly = true },
-		"a dry run":        func(p *project) { p.options.DryRun = true },
-		"another program":  func(p *project) { touchProgram(p.t) },
-		"a lost plugin":    func(p *project) { removeAll(p.t, filepath.Join(p.dir, ".plugins", "bin", "aws")) },
-		"a lost directory": func(p *project) { removeAll(p.t, filepath.Join(p.dir, ".plugins")) },
-		"a lost store":     func(p *project) { removeAll(p.t, filepath.Join(p.options.CacheDir, "v1", "sha256")) },
-		"lost documents":   func(p *project) { removeAll(p.t, filepath.Join(p.options.CacheDir, "v1", "index")) },
+		"an override":       func(p *project) { p.options.Overrides = map[string]string{"aws": "/bin/true"} },
+		"an update":         func(p *project) { p.options.Mode = plugins.Update },
+		"a name":            func(p *project) { p.options.Names = []string{"nobody"} },
+		"the lock only":     func(p *project) { p.options.LockOnly = true },
+		"a dry run":         func(p *project) { p.options.DryRun = true },
+		"another program":   func(p *project) { touchProgram(p.t) },
+		"a lost plugin":     func(p *project) { removeAll(p.t, filepath.Join(p.dir, ".plugins", "bin", "aws")) },
+		"a lost directory":  func(p *project) { removeAll(p.t, filepath.Join(p.dir, ".plugins")) },
+		"a touched program": func(p *project) { rewrite(p.t, filepath.Join(p.dir, ".plugins", "bin", "aws")) },
+		"a touched manifest": func(p *project) {
+			rewrite(p.t, p.entry("manifest.json"))
+		},
+		"a damaged receipt": func(p *project) { rewrite(p.t, p.entry("receipt.json")) },
+		"an install directory elsewhere": func(p *project) {
+			dir := filepath.Join(p.dir, ".plugins")
+			other := p.t.TempDir()
+			if err := os.Rename(p.dir, filepath.Join(other, "moved")); err != nil {
+				p.t.Fatal(err)
+			}
+			if err := os.Mkdir(p.dir, 0o755); err != nil {
+				p.t.Fatal(err)
+			}
+			for _, name := range []string{"plugins.hcl", lock.FileName} {
+				if err := os.Rename(filepath.Join(other, "moved", name), filepath.Join(p.dir, name)); err != nil {
+					p.t.Fatal(err)
+				}
+			}
+			if err := os.Symlink(filepath.Join(other, "moved", ".plugins"), dir); err != nil {
+				p.t.Fatal(err)
+			}
+		},
+		"settings that are wrong": func(p *project) {
+			p.options.Settings.Registries = []config.Registry{{Prefix: "https://x"}}
+		},
+		"a file that was added": func(p *project) {
+			if err := os.WriteFile(filepath.Join(p.dir, ".plugins", "plugins", "aws", "plugin", "more"), nil, 0o644); err != nil {
+				p.t.Fatal(err)
+			}
+		},
+		"a lost store":   func(p *project) { removeAll(p.t, filepath.Join(p.options.CacheDir, "v1", "sha256")) },
+		"lost documents": func(p *project) { removeAll(p.t, filepath.Join(p.options.CacheDir, "v1", "index")) },
 		"a fingerprint that is half there": func(p *project) {
 			files, _ := filepath.Glob(filepath.Join(p.options.CacheDir, "v1", "fingerprints", "*"))
 			if len(files) != 1 {
@@ -129,7 +163,7 @@ func TestRecallSeesEveryInput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := installed(t)
 			if !plugins.Recognizes(p.options) {
-				t.Fatal("a second run does not recall the first")
+				t.Fatal("a second run does not recognise it")
 			}
 			change(p)
 			if plugins.Recognizes(p.options) {
@@ -162,6 +196,51 @@ func touchProgram(t *testing.T) {
 	}
 }
 
+// A plugin that is no longer for this platform is removed once, and then skipped.
+func TestPluginThatIsNoLongerForThisPlatform(t *testing.T) {
+	p := installed(t)
+	p.write("plugins.hcl", "required_plugins {\n  aws = {\n    source = \""+p.registry.Host()+"/plugins/aws\"\n"+
+		"    version = \"~> 1.0\"\n    platforms = [\"linux/arm64\"]\n  }\n}\n")
+	if removed := p.init().Plugins; removed["aws"].Action != installer.ActionRemove || removed["gcp"].Action != installer.ActionRemove {
+		t.Errorf("%+v", removed)
+	}
+	if !plugins.Recognizes(p.options) {
+		t.Error("the next run looks at everything")
+	}
+	recognized := p.init().Plugins
+	p.forget()
+	if looked := p.init().Plugins; len(looked) != 1 || looked["aws"].Action != installer.ActionSkip || !reflect.DeepEqual(recognized, looked) {
+		t.Errorf("recognised %+v, looked at %+v", recognized, looked)
+	}
+}
+
+// One project is the same however its directory is spelled.
+func TestSpellingsOfADirectory(t *testing.T) {
+	p := installed(t)
+	t.Chdir(p.dir)
+	for _, dir := range []string{"", ".", filepath.Join("..", filepath.Base(p.dir))} {
+		p.options.Dir = dir
+		if !plugins.Recognizes(p.options) {
+			t.Errorf("as %q it is another one", dir)
+		}
+	}
+}
+
+// Warnings about registries are of the run that asked them.
+func TestPassingWarningsAreForgotten(t *testing.T) {
+	p := newProject(t, registrytest.Options{})
+	p.publish("aws", "1.2.0")
+	p.require("aws", "1.2.0")
+	p.options.Settings.Registries = []config.Registry{{
+		Prefix: p.registry.Host(), Mirror: filepath.Join(t.TempDir(), "nowhere"), Fallback: true, FallbackTags: true}}
+	if first := p.init(); len(first.Warnings) == 0 {
+		t.Fatal("no warning of a mirror that is not there")
+	}
+	if !plugins.Recognizes(p.options) {
+		t.Error("the next run looks at everything")
+	}
+}
+
 // A warning is given by every run, not only by the one that installs.
 func TestWarningsAreNotForgotten(t *testing.T) {
 	p := newProject(t, registrytest.Options{})
@@ -174,8 +253,8 @@ func TestWarningsAreNotForgotten(t *testing.T) {
 	}
 }
 
-// Where what the file system says proves nothing, nothing is recalled.
-func TestNothingIsRecalledFromTheStoreOfAnother(t *testing.T) {
+// Where what the file system says proves nothing, nothing is recognised.
+func TestNothingIsRecognizedInTheStoreOfAnother(t *testing.T) {
 	if runtime.GOOS == "windows" || os.Getuid() != 0 {
 		t.Skip("only root can give a file away")
 	}
@@ -184,7 +263,7 @@ func TestNothingIsRecalledFromTheStoreOfAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	if plugins.Recognizes(p.options) {
-		t.Error("a project was recalled from there")
+		t.Error("a project was recognised there")
 	}
 }
 
@@ -199,6 +278,26 @@ func appendTo(t *testing.T, path, text string) {
 	}
 }
 
+// entry is the path of a file of the store's entry for aws.
+func (p *project) entry(name string) string {
+	p.t.Helper()
+	root, err := filepath.EvalSymlinks(filepath.Join(p.dir, ".plugins", "plugins", "aws"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return filepath.Join(filepath.Dir(root), name)
+}
+
+// rewrite writes what is in a file already.
+func rewrite(t *testing.T, path string) {
+	t.Helper()
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	appendTo(t, path, "")
+}
+
 func removeAll(t *testing.T, path string) {
 	t.Helper()
 	if err := os.RemoveAll(path); err != nil {
@@ -208,7 +307,7 @@ func removeAll(t *testing.T, path string) {
 
 // A run that had to read a restored store has written its receipts anew, and
 // then leaves a fingerprint, too.
-func TestRestoredStoreIsRecalled(t *testing.T) {
+func TestRestoredStoreIsRecognized(t *testing.T) {
 	for _, mode := range []plugins.LinkMode{"symlink", "copy"} {
 		p := newProject(t, registrytest.Options{})
 		p.publish("aws", "1.2.0")
@@ -221,13 +320,13 @@ func TestRestoredStoreIsRecalled(t *testing.T) {
 			t.Fatal(err)
 		}
 		if plugins.Recognizes(p.options) {
-			t.Errorf("%s: recalled with another time", mode)
+			t.Errorf("%s: recognised with another time", mode)
 		}
 		if action := p.init().Plugins["aws"].Action; action != installer.ActionKeep {
 			t.Errorf("%s: action %q", mode, action)
 		}
 		if !plugins.Recognizes(p.options) {
-			t.Errorf("%s: not recalled after it was read again", mode)
+			t.Errorf("%s: not recognised after it was read again", mode)
 		}
 	}
 }

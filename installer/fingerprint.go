@@ -45,7 +45,7 @@ func (in *Installer) Fingerprint(ctx context.Context, plan *Plan) (f *fingerprin
 func (item *Item) fingerprint(installed []string) (p fingerprint.Plugin, ok bool) {
 	p = fingerprint.Plugin{Name: item.Name, Version: item.Entry.Version.String(), Source: item.Entry.Source.String(),
 		Digest: item.Entry.Digest, Protocols: item.Entry.Protocols}
-	if item.Action == ActionSkip {
+	if len(item.Targets) == 0 { // it is not for this platform, whatever became of it in this run
 		return p, true
 	}
 	fetch := &item.Targets[0].fetch

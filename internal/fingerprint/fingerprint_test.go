@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -221,7 +222,7 @@ func TestNothingIsRecognizedInPart(t *testing.T) {
 			t.Errorf("the first %d of %d bytes were recognised", n, len(encoded))
 		}
 	}
-	for _, garbage := range []string{"", "\n", "{}\n", `{"format":2}` + "\n", "a|b|c\n", string(encoded) + "x\n", string(encoded) + "\n"} {
+	for _, garbage := range []string{"", "\n", "{}\n", "a|b|c\n", strings.Replace(string(encoded), `"format":1`, `"format":2`, 1), string(encoded) + "x\n", string(encoded) + "\n"} {
 		if _, _, ok := Recognize([]byte(garbage), d); ok {
 			t.Errorf("%q was recognised", garbage)
 		}
@@ -233,6 +234,34 @@ func TestWhatCannotBeEncodedIsRefused(t *testing.T) {
 		f := &Fingerprint{Plugins: []Plugin{{Name: "x", Executable: name}}}
 		if encoded, err := f.Encode(); err == nil {
 			t.Errorf("%q was encoded: %s", name, encoded)
+		}
+	}
+}
+
+// On a system without inodes and times of change the other fields are all there
+// is.
+func TestEveryFieldOfAStampCounts(t *testing.T) {
+	one := stamp{mode: 1, size: 2, inode: 3, mtime: 4, ctime: 5}
+	if got := one.appendTo(nil); len(got) != stampLength {
+		t.Errorf("a stamp has %d bytes, not %d", len(got), stampLength)
+	}
+	for _, other := range []stamp{{9, 2, 3, 4, 5}, {1, 9, 3, 4, 5}, {1, 2, 9, 4, 5}, {1, 2, 3, 9, 5}, {1, 2, 3, 4, 9}} {
+		if bytes.Equal(one.appendTo(nil), other.appendTo(nil)) {
+			t.Errorf("%+v and %+v look alike", one, other)
+		}
+	}
+}
+
+// A fingerprint names no program outside of the plugin, whoever has written it.
+func TestForgedProgramsAreRefused(t *testing.T) {
+	for _, forged := range []Plugin{
+		{Name: "aws", Executable: "../../evil"}, {Name: "aws", Executable: "/bin/sh"}, {Name: "../aws", Executable: "plugin/aws"},
+		{Name: "", Executable: "plugin/aws"}, {Name: "aws", Executable: "plugin//aws"},
+	} {
+		f, d := makeProject(t, 1)
+		f.Plugins[0].Name, f.Plugins[0].Executable = forged.Name, forged.Executable
+		if _, plugins, ok := Recognize(encode(t, f), d); ok {
+			t.Errorf("recognised %+v", plugins)
 		}
 	}
 }

@@ -3,16 +3,23 @@
 package fingerprint
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 
 	"github.com/pluginlock/plugins/internal/store/tree"
 )
 
-// place is a directory.
+// place is a directory, never one that a link leads to.
 type place struct{ dir string }
 
-func openPlace(path string) (place, error) { return place{path}, nil }
+func openPlace(path string) (place, error) {
+	info, err := os.Lstat(path)
+	if err == nil && !info.IsDir() {
+		err = &os.PathError{Op: "open", Path: path, Err: errors.New("not a directory")}
+	}
+	return place{path}, err
+}
 
 func (place) close() {}
 

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// place is an open directory.
+// place is an open directory, never one that a link leads to.
 type place struct{ fd int }
 
 func openPlace(path string) (place, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return place{}, &os.PathError{Op: "open", Path: path, Err: err}
 	}

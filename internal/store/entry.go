@@ -113,7 +113,7 @@ func notFound(err error) error {
 // takes twice the system calls, and need not: every directory on the way was
 // looked at, and a link in the place of the file is not followed.
 func readFile(path string, limit int64) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|noFollow|noWait, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func readFile(path string, limit int64) ([]byte, error) {
 
 // readBelow reads a file by a name from the store's root.
 func readBelow(root *os.Root, name string, limit int64) ([]byte, error) {
-	f, err := root.Open(name)
+	f, err := root.OpenFile(name, os.O_RDONLY|noWait, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -21,14 +21,14 @@ func (s *Store) Fingerprint(lockPath string) []byte {
 		return nil
 	}
 	s.mu.Lock()
-	unsafe := s.inspect(root, s.dir, layout, entriesDir, fingerprintsDir)
+	unsafe := s.inspect(root, s.dir, layout, entriesDir, indexDir, fingerprintsDir)
 	s.mu.Unlock()
 	if unsafe != nil || s.needsRehash() {
 		return nil
 	}
 	name := fingerprintName(lockPath)
 	info, err := root.Lstat(name)
-	if err != nil || modesMatter && info.Mode()&othersWrite != 0 || belongsToAnother(info) {
+	if err != nil || !info.Mode().IsRegular() || modesMatter && info.Mode()&othersWrite != 0 || belongsToAnother(info) {
 		return nil
 	}
 	encoded, err := readBelow(root, name, maxFingerprint)
@@ -62,7 +62,7 @@ func fingerprintName(lockPath string) string {
 // it proves nothing.
 func (e *Entry) Paths() (paths []string, ok bool) {
 	dir := entriesDir + "/" + e.key.name()
-	paths = []string{dir, dir + "/" + manifestFile}
+	paths = []string{dir, dir + "/" + manifestFile, dir + "/" + receiptFile}
 	for _, name := range e.receipt.Names() {
 		paths = append(paths, path.Join(dir, rootDir, name))
 	}

@@ -72,7 +72,8 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) ([]Removed, error) {
 		return nil, err
 	}
 	p := &pruning{store: s, root: root, dry: o.DryRun, limit: cmp.Or(o.Now, time.Now()).Add(-o.OlderThan)}
-	err = errors.Join(p.entries(ctx, kept.Entries), p.documents(ctx, kept.Documents), p.partial(ctx), p.leftovers(ctx), p.locks(ctx), p.fingerprints())
+	err = errors.Join(p.entries(ctx, kept.Entries), p.documents(ctx, kept.Documents), p.partial(ctx), p.leftovers(ctx), p.locks(ctx))
+	p.fingerprints(ctx)
 	slices.SortFunc(p.removed, func(a, b Removed) int { return strings.Compare(a.Path, b.Path) })
 	return p.removed, err
 }
@@ -201,28 +202,28 @@ func (p *pruning) locks(ctx context.Context) error {
 	return err
 }
 
-// fingerprints removes those of projects that are gone. They are small, only
-// save work, and are not reported.
-func (p *pruning) fingerprints() error {
-	if p.dry {
-		return nil
+// fingerprints removes those of projects that are gone. They only save work: they
+// are not reported, and neither is what keeps them from being removed.
+func (p *pruning) fingerprints(ctx context.Context) {
+	info, err := p.root.Lstat(fingerprintsDir)
+	if p.dry || err != nil || !info.IsDir() {
+		return
 	}
 	projects, err := p.store.Roots()
 	if err != nil {
-		return err
+		return
 	}
 	needed := map[string]bool{}
 	for _, lockPath := range projects {
 		_, err := os.Lstat(lockPath)
 		needed[fingerprintName(lockPath)] = !errors.Is(err, fs.ErrNotExist)
 	}
-	names, err := p.list(fingerprintsDir)
+	names, _ := p.list(fingerprintsDir)
 	for _, name := range names {
-		if path := fingerprintsDir + "/" + name; !needed[path] {
-			err = errors.Join(err, p.store.refusal(gone(p.root.Remove(path))))
+		if path := fingerprintsDir + "/" + name; !needed[path] && ctx.Err() == nil {
+			_ = p.root.Remove(path)
 		}
 	}
-	return err
 }
 
 // remove notes and, unless it is a dry run, removes what is at path.

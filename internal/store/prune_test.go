@@ -357,34 +357,3 @@ func TestKeyNames(t *testing.T) {
 		t.Errorf("key %v", entry.Key())
 	}
 }
-
-// A fingerprint stays as long as its project.
-func TestFingerprints(t *testing.T) {
-	cache, projects := t.TempDir(), t.TempDir()
-	s := open(t, cache)
-	makePlugin("a").mustPut(t, s)
-	here, gone := filepath.Join(projects, "here.lock.hcl"), filepath.Join(projects, "gone.lock.hcl")
-	for _, lockPath := range []string{here, gone} {
-		if got := s.Fingerprint(lockPath); got != nil {
-			t.Errorf("before: %q", got)
-		}
-		if err := errors.Join(s.AddRoot(lockPath), s.PutFingerprint(lockPath, []byte(lockPath))); err != nil {
-			t.Fatal(err)
-		}
-		if got := s.Fingerprint(lockPath); string(got) != lockPath {
-			t.Errorf("kept %q, got %q", lockPath, got)
-		}
-	}
-	if err := os.WriteFile(here, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	keep := func(context.Context) (store.Kept, error) { return store.Kept{}, nil }
-	for _, dry := range []bool{true, false} {
-		if _, err := s.Prune(context.Background(), store.PruneOptions{Keep: keep, DryRun: dry, OlderThan: time.Hour}); err != nil {
-			t.Fatal(err)
-		}
-		if s.Fingerprint(here) == nil || (s.Fingerprint(gone) == nil) == dry {
-			t.Errorf("dry run %t: of the project that is there %q, of the other %q", dry, s.Fingerprint(here), s.Fingerprint(gone))
-		}
-	}
-}
