@@ -89,7 +89,7 @@ install directory match.`,
 	}
 	root.SetFlagErrorFunc(flagError)
 	usage := root.UsageFunc()
-	root.SetUsageFunc(func(c *cobra.Command) error { // a template would link all of text/template, 3 MB of program
+	root.SetUsageFunc(func(c *cobra.Command) error { // a template links text/template, 2 MB of program
 		err := usage(c)
 		fmt.Fprint(c.OutOrStderr(), exitCodesHelp)
 		return err

@@ -58,11 +58,12 @@ func fingerprintName(lockPath string) string {
 }
 
 // Paths lists, with slashes and from the store's directory, what a run relies
-// on that has checked the entry. ok is false where what the file system says of
-// it proves nothing.
+// on that has checked the entry. Its own directory is not among it: all that is
+// ever read from there is. ok is false where what the file system says of the
+// entry proves nothing.
 func (e *Entry) Paths() (paths []string, ok bool) {
 	dir := entriesDir + "/" + e.key.name()
-	paths = []string{dir, dir + "/" + manifestFile, dir + "/" + receiptFile}
+	paths = []string{dir + "/" + manifestFile, dir + "/" + receiptFile}
 	for _, name := range e.receipt.Names() {
 		paths = append(paths, path.Join(dir, rootDir, name))
 	}

@@ -18,7 +18,7 @@ func TestPaths(t *testing.T) {
 	s, p := open(t, cache), makePlugin("a")
 	entry := p.mustPut(t, s)
 	dir := "v1/sha256/" + p.key.Manifest.Hex()
-	want := []string{dir, dir + "/manifest.json", dir + "/receipt.json", dir + "/root", dir + "/root/plugin", dir + "/root/plugin/docs",
+	want := []string{dir + "/manifest.json", dir + "/receipt.json", dir + "/root", dir + "/root/plugin", dir + "/root/plugin/docs",
 		dir + "/root/plugin/aws", dir + "/root/plugin/docs/LICENSE", dir + "/root/plugin/latest"}
 	if got, ok := entry.Paths(); !ok || !reflect.DeepEqual(got, want) {
 		t.Errorf("paths %q, %t, want %q", got, ok, want)
