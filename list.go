@@ -113,7 +113,7 @@ func Verify(ctx context.Context, o Options) ([]Listed, error) {
 	if _, err := r.installer.DiscardDamaged(ctx, r.project()); err != nil {
 		return listed, r.fail(err)
 	}
-	o.Repair, o.Platforms, o.LinkMode = false, r.targets, r.options.LinkMode
+	o.Repair, o.lookAgain, o.Platforms, o.LinkMode = false, true, r.targets, r.options.LinkMode
 	if _, err := Init(ctx, o); err != nil {
 		return listed, err
 	}

@@ -98,6 +98,7 @@ type Options struct {
 	Logger  *slog.Logger // nil: silent
 	OnEvent func(Event)  // nil: silent; called by one goroutine at a time
 
+	lookAgain    bool   // do not believe a fingerprint
 	settingsFile string // where Settings were read from, for [Environment]
 }
 
@@ -125,7 +126,7 @@ func Init(ctx context.Context, o Options) (*Result, error) {
 	case err != nil || o.DryRun:
 		return r.result(plan), r.fail(err)
 	case plan.Empty():
-		if r.installer.Tidy(ctx, plan) || r.store.Written() {
+		if r.installer.Tidy(ctx, plan) {
 			r.leaveFingerprint(ctx, plan)
 		}
 		return r.result(plan), nil

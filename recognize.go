@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 
 	"github.com/pluginlock/plugins/addr"
@@ -23,7 +24,7 @@ import (
 // place, if nothing has changed since that it rested on; else nil, and all has
 // to be looked at. Whatever goes wrong here will go wrong there, and be told.
 func recognize(ctx context.Context, o Options) *Result {
-	if o.Mode == Update || len(o.Names) > 0 || !memorable(&o) || ctx.Err() != nil { // an update always asks
+	if o.Mode == Update || len(o.Names) > 0 || o.lookAgain || !memorable(&o) || ctx.Err() != nil { // an update always asks
 		return nil
 	}
 	r := &run{options: o}
@@ -114,8 +115,7 @@ func (r *run) leaveFingerprint(ctx context.Context, plan *installer.Plan) {
 }
 
 // inputs is the digest of everything that decides what a run comes to, but for
-// what a fingerprint looks at: which project, store and install directory it is
-// of shows in their files.
+// what a fingerprint looks at.
 func (r *run) inputs() (addr.Digest, error) {
 	judge, err := judge()
 	if err != nil {
@@ -124,6 +124,8 @@ func (r *run) inputs() (addr.Digest, error) {
 	o := &r.options
 	return addr.DigestOf(fmt.Appendf(nil, "%#v", struct { // in Go's syntax nothing looks like something else
 		Judge         string
+		Store         string // links lead there by its path, which their files do not know
+		InstallDir    string
 		Target        string
 		LinkMode      LinkMode
 		DefaultPrefix string
@@ -131,15 +133,16 @@ func (r *run) inputs() (addr.Digest, error) {
 		Requirements  []Requirement
 		Config, Lock  addr.Digest
 	}{
-		judge, r.targets[0].String(), cmp.Or(o.LinkMode, installdir.Symlink), o.DefaultPrefix,
+		judge, r.store.Dir(), r.installDir, r.targets[0].String(), cmp.Or(o.LinkMode, installdir.Symlink), o.DefaultPrefix,
 		len(o.ConfigFiles) > 0, o.Requirements, r.configDigest, r.lockDigest,
 	})), nil
 }
 
 // judge names the version of this module, another of which may come to another
-// result. A build from a checkout has none: then it is the program that runs.
+// result. A build from a checkout has none that says enough: then it is the
+// program that runs.
 func judge() (string, error) {
-	if version := Version(); version != unknownVersion {
+	if version := Version(); version != unknownVersion && !strings.HasSuffix(version, "+dirty") {
 		return version, nil
 	}
 	path, err := os.Executable()

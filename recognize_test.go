@@ -1,6 +1,7 @@
 package plugins_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -211,6 +212,46 @@ func TestPluginThatIsNoLongerForThisPlatform(t *testing.T) {
 	p.forget()
 	if looked := p.init().Plugins; len(looked) != 1 || looked["aws"].Action != installer.ActionSkip || !reflect.DeepEqual(recognized, looked) {
 		t.Errorf("recognised %+v, looked at %+v", recognized, looked)
+	}
+}
+
+// A store that was moved is another one for links to it.
+func TestMovedStoreIsAnother(t *testing.T) {
+	p := installed(t)
+	moved := p.options.CacheDir + "-moved"
+	if err := os.Rename(p.options.CacheDir, moved); err != nil {
+		t.Fatal(err)
+	}
+	p.options.CacheDir = moved
+	if plugins.Recognizes(p.options) {
+		t.Error("it was recognised")
+	}
+	aws := p.init().Plugins["aws"]
+	if _, err := os.Stat(aws.Executable); err != nil || aws.Action != installer.ActionChange {
+		t.Errorf("action %s, %v", aws.Action, err)
+	}
+}
+
+// A project that was moved keeps what it uses.
+func TestMovedProjectIsKept(t *testing.T) {
+	p := installed(t)
+	moved := filepath.Join(t.TempDir(), "moved")
+	if err := os.Rename(p.dir, moved); err != nil {
+		t.Fatal(err)
+	}
+	p.options.Dir = moved
+	if plugins.Recognizes(p.options) {
+		t.Error("it was recognised")
+	}
+	if action := p.init().Plugins["aws"].Action; action != installer.ActionKeep {
+		t.Errorf("action %s", action)
+	}
+	if !plugins.Recognizes(p.options) {
+		t.Error("it is not recognised in its new place")
+	}
+	removed, err := plugins.Prune(context.Background(), plugins.PruneOptions{CacheDir: p.options.CacheDir})
+	if err != nil || len(removed) > 0 {
+		t.Errorf("prune removed %v, %v", removed, err)
 	}
 }
 

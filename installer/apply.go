@@ -86,13 +86,16 @@ func (w *lockWriter) takeBack() error {
 
 // Tidy clears away what killed runs have left in the install directory, and
 // notes what of a restored copy had to be read. Nothing is lost where it fails.
-// It reports whether there was something to do.
+// A project that was moved or copied is recorded where it is now, so that prune
+// asks for what it needs. Tidy reports whether there was something to do.
 func (in *Installer) Tidy(ctx context.Context, plan *Plan) bool {
-	if !plan.untidy {
-		return false
+	if len(plan.desired.Plugins) > 0 {
+		_ = in.Store.AddRoot(plan.project.LockPath)
 	}
-	_, _ = installdir.Apply(ctx, plan.project.InstallDir, plan.desired, installdir.Options{OnWait: in.waiting})
-	return true
+	if plan.untidy {
+		_, _ = installdir.Apply(ctx, plan.project.InstallDir, plan.desired, installdir.Options{OnWait: in.waiting})
+	}
+	return plan.untidy || in.Store.Written()
 }
 
 // fillStore brings everything that the plan needs into the store. What was there

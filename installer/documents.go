@@ -71,9 +71,10 @@ func (d *documents) tagged(ctx context.Context, source addr.Source, tag string) 
 	return doc, nil
 }
 
-// top returns the document that a lock entry's digest names.
+// top returns the document that a lock entry's digest names. One that is damaged
+// in the store is fetched as if it were not there.
 func (d *documents) top(ctx context.Context, source addr.Source, digest addr.Digest) (*image.Document, error) {
-	if doc, err := d.localTop(source, digest); doc != nil || err != nil {
+	if doc, err := d.localTop(source, digest); doc != nil || damagedIsNil(err) != nil {
 		return doc, err
 	}
 	return d.fetch(ctx, source, digest)

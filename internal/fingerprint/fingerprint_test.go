@@ -241,11 +241,11 @@ func TestWhatCannotBeEncodedIsRefused(t *testing.T) {
 // On a system without inodes and times of change the other fields are all there
 // is.
 func TestEveryFieldOfAStampCounts(t *testing.T) {
-	one := stamp{mode: 1, size: 2, inode: 3, mtime: 4, ctime: 5}
+	one := stamp{mode: 1, device: 2, size: 3, inode: 4, mtime: 5, ctime: 6}
 	if got := one.appendTo(nil); len(got) != stampLength {
 		t.Errorf("a stamp has %d bytes, not %d", len(got), stampLength)
 	}
-	for _, other := range []stamp{{9, 2, 3, 4, 5}, {1, 9, 3, 4, 5}, {1, 2, 9, 4, 5}, {1, 2, 3, 9, 5}, {1, 2, 3, 4, 9}} {
+	for _, other := range []stamp{{9, 2, 3, 4, 5, 6}, {1, 9, 3, 4, 5, 6}, {1, 2, 9, 4, 5, 6}, {1, 2, 3, 9, 5, 6}, {1, 2, 3, 4, 9, 6}, {1, 2, 3, 4, 5, 9}} {
 		if bytes.Equal(one.appendTo(nil), other.appendTo(nil)) {
 			t.Errorf("%+v and %+v look alike", one, other)
 		}

@@ -30,5 +30,5 @@ func (p place) stamp(name string) (stamp, error) {
 		return stamp{}, err
 	}
 	s := tree.StampOf(info)
-	return stamp{uint32(info.Mode()), info.Size(), s.Inode, s.Mtime, s.Ctime}, nil
+	return stamp{uint32(info.Mode()), 0, info.Size(), s.Inode, s.Mtime, s.Ctime}, nil
 }

@@ -28,5 +28,5 @@ func (p place) stamp(name string) (stamp, error) {
 	if err := unix.Fstatat(p.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return stamp{}, &os.PathError{Op: "lstat", Path: name, Err: err}
 	}
-	return stamp{uint32(st.Mode), st.Size, st.Ino, st.Mtim.Nano(), st.Ctim.Nano()}, nil
+	return stamp{uint32(st.Mode), uint64(st.Dev), st.Size, st.Ino, st.Mtim.Nano(), st.Ctim.Nano()}, nil //nolint:unconvert // some systems have other types
 }

@@ -94,16 +94,18 @@ func (p places) sum(s *State) (string, error) {
 // stamp, its type and its size.
 type stamp struct {
 	mode         uint32
+	device       uint64
 	size         int64
 	inode        uint64
 	mtime, ctime int64 // nanoseconds since 1970
 }
 
 // stampLength is how many bytes a stamp takes.
-const stampLength = 4 + 4*8
+const stampLength = 4 + 5*8
 
 func (s stamp) appendTo(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint32(b, s.mode)
+	b = binary.LittleEndian.AppendUint64(b, s.device)
 	b = binary.LittleEndian.AppendUint64(b, uint64(s.size))
 	b = binary.LittleEndian.AppendUint64(b, s.inode)
 	b = binary.LittleEndian.AppendUint64(b, uint64(s.mtime))

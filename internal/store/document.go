@@ -1,13 +1,18 @@
 package store
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/pluginlock/plugins/addr"
 	"github.com/pluginlock/plugins/internal/filename"
 	"github.com/pluginlock/plugins/internal/image"
+	"github.com/pluginlock/plugins/internal/store/durable"
 )
 
 // Document returns the raw index or manifest that was stored for source. One
@@ -24,12 +29,18 @@ func (s *Store) Document(source addr.Source, digest addr.Digest) ([]byte, error)
 		return nil, notFound(err)
 	}
 	name := documentName(source, digest)
+	damaged := func(reason string, err error) error {
+		return &DamagedError{Path: filepath.Join(s.Dir(), filepath.FromSlash(name)), Reason: reason, Err: err}
+	}
 	raw, err := readBelow(root, name, image.MaxDocumentSize)
-	if err != nil {
-		return nil, notFound(err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, ErrNotFound
+	case err != nil:
+		return nil, damaged("it cannot be read", err)
 	}
 	if got := addr.DigestOf(raw); got != digest {
-		return nil, &DamagedError{Path: filepath.Join(s.Dir(), filepath.FromSlash(name)), Reason: fmt.Sprintf("its digest is %s", got)}
+		return nil, damaged(fmt.Sprintf("its digest is %s", got), nil)
 	}
 	return raw, nil
 }
@@ -47,10 +58,41 @@ func (s *Store) PutDocument(source addr.Source, raw []byte) error {
 		return nil
 	}
 	name := documentName(source, digest)
-	if _, err := s.create(name[:strings.LastIndexByte(name, '/')]); err != nil {
+	root, err := s.create(indexDir)
+	if err != nil {
+		return err
+	}
+	if err := clearWay(root, name); err != nil {
+		return s.refusal(err)
+	}
+	if _, err := s.create(path.Dir(name)); err != nil {
 		return err
 	}
 	return s.replace(name, raw)
+}
+
+// clearWay removes what is in the place of a document, or of a directory on the
+// way to it, and cannot be one: it is nothing of ours.
+func clearWay(root *os.Root, name string) error {
+	for at := indexDir; at != name; {
+		next, _, _ := strings.Cut(strings.TrimPrefix(name, at+"/"), "/")
+		at += "/" + next
+		info, err := root.Lstat(at)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		fits := info.IsDir()
+		if at == name {
+			fits = info.Mode().IsRegular()
+		}
+		if !fits {
+			return durable.RemoveAll(root, at)
+		}
+	}
+	return nil
 }
 
 // documentName is where a document lies. The "@" ends the source: no segment
