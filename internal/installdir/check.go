@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pluginlock/plugins/internal/store/plain"
 	"github.com/pluginlock/plugins/internal/store/tree"
 )
 
@@ -177,7 +178,7 @@ func (x *inspection) binNow(ctx context.Context, i Installed) (now *tree.File, r
 
 // describeBin reads a program below bin/.
 func describeBin(ctx context.Context, dir, name string) (*tree.File, error) {
-	root, err := os.OpenRoot(filepath.Join(dir, binDir))
+	root, err := plain.OpenDir(filepath.Join(dir, binDir))
 	if err != nil {
 		return nil, err
 	}

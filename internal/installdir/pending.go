@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/pluginlock/plugins/internal/store/plain"
 )
 
 // pending is written before the first place is changed and says which places
@@ -23,7 +24,7 @@ type pending struct {
 // readPending returns what an earlier run had begun, or nil.
 func readPending(dir string, s *State) (*pending, error) {
 	path := filepath.Join(dir, pendingFile)
-	encoded, err := os.ReadFile(path)
+	encoded, err := plain.ReadFile(path, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

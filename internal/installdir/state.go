@@ -6,13 +6,17 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/pluginlock/plugins/addr"
+	"github.com/pluginlock/plugins/internal/store/plain"
 	"github.com/pluginlock/plugins/internal/store/tree"
 )
+
+// maxState bounds what is read of the files that say what is installed, in
+// bytes: copies have a line for each of their files there.
+const maxState = 256 << 20
 
 // format is the number of installed.json's form.
 const format = 1
@@ -57,7 +61,7 @@ func (s *State) Executable(dir, name string) (path string, ok bool) {
 // Errors: [*StateError].
 func Read(dir string) (*State, error) {
 	path := filepath.Join(dir, installedFile)
-	encoded, err := os.ReadFile(path)
+	encoded, err := plain.ReadFile(path, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &State{}, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/pluginlock/plugins/internal/store/plain"
 	"github.com/pluginlock/plugins/internal/store/tree"
 )
 
@@ -64,7 +65,7 @@ func hashCopy(ctx context.Context, dir string, p Plugin) (now *tree.Receipt, rea
 	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
 		return nil, "its copy is gone"
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := plain.OpenDir(dir)
 	if err != nil {
 		return nil, "its copy cannot be read"
 	}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/pluginlock/plugins/addr"
 	"github.com/pluginlock/plugins/internal/extract"
+	"github.com/pluginlock/plugins/internal/store/plain"
 	"github.com/pluginlock/plugins/internal/store/tree"
 )
 
@@ -67,7 +67,7 @@ func (e *Entry) Verify(ctx context.Context, want Want) error {
 }
 
 func (e *Entry) hash(ctx context.Context) (*tree.Receipt, error) {
-	root, err := os.OpenRoot(e.Root())
+	root, err := plain.OpenDir(e.Root())
 	if err != nil {
 		return nil, e.damaged("its files cannot be read", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/pluginlock/plugins/internal/filename"
 	"github.com/pluginlock/plugins/internal/image"
 	"github.com/pluginlock/plugins/internal/store/durable"
+	"github.com/pluginlock/plugins/internal/store/plain"
 )
 
 // Document returns the raw index or manifest that was stored for source. One
@@ -32,7 +33,7 @@ func (s *Store) Document(source addr.Source, digest addr.Digest) ([]byte, error)
 	damaged := func(reason string, err error) error {
 		return &DamagedError{Path: filepath.Join(s.Dir(), filepath.FromSlash(name)), Reason: reason, Err: err}
 	}
-	raw, err := readBelow(root, name, image.MaxDocumentSize)
+	raw, err := plain.ReadBelow(root, name, image.MaxDocumentSize)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, ErrNotFound

@@ -3,14 +3,13 @@ package store
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/pluginlock/plugins/addr"
 	"github.com/pluginlock/plugins/internal/extract"
 	"github.com/pluginlock/plugins/internal/image"
+	"github.com/pluginlock/plugins/internal/store/plain"
 	"github.com/pluginlock/plugins/internal/store/tree"
 )
 
@@ -81,13 +80,13 @@ func (e *Entry) read(info fs.FileInfo) (err error) {
 	case modesMatter && info.Mode()&othersWrite != 0:
 		return e.damaged(fmt.Sprintf("has the mode %v: others can write it", info.Mode()), nil)
 	}
-	if e.manifest, err = readFile(filepath.Join(e.dir, manifestFile), image.MaxDocumentSize); err != nil {
+	if e.manifest, err = plain.ReadFile(filepath.Join(e.dir, manifestFile), image.MaxDocumentSize); err != nil {
 		return e.damaged("its manifest cannot be read", err)
 	}
 	if got := addr.DigestOf(e.manifest); got != e.key.Manifest {
 		return e.damaged(fmt.Sprintf("its manifest has the digest %s", got), nil)
 	}
-	encoded, err := readFile(filepath.Join(e.dir, receiptFile), maxReceipt)
+	encoded, err := plain.ReadFile(filepath.Join(e.dir, receiptFile), maxReceipt)
 	if err != nil {
 		return e.damaged("its receipt cannot be read", err)
 	}
@@ -107,44 +106,4 @@ func notFound(err error) error {
 		return ErrNotFound
 	}
 	return err
-}
-
-// readFile reads a file of an entry. It does not go through [os.Root], which
-// takes twice the system calls, and need not: every directory on the way was
-// looked at, and a link in the place of the file is not followed.
-func readFile(path string, limit int64) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|noFollow|noWait, 0)
-	if err != nil {
-		return nil, err
-	}
-	return readBounded(f, limit)
-}
-
-// readBelow reads a file by a name from the store's root.
-func readBelow(root *os.Root, name string, limit int64) ([]byte, error) {
-	f, err := root.OpenFile(name, os.O_RDONLY|noWait, 0)
-	if err != nil {
-		return nil, err
-	}
-	return readBounded(f, limit)
-}
-
-// readBounded reads and closes a regular file of at most limit bytes.
-func readBounded(f *os.File, limit int64) ([]byte, error) {
-	defer func() { _ = f.Close() }() // only read from
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file", f.Name())
-	}
-	if info.Size() > limit {
-		return nil, fmt.Errorf("%s has %d bytes, more than the %d allowed", f.Name(), info.Size(), limit)
-	}
-	content := make([]byte, info.Size())
-	if _, err := io.ReadFull(f, content); err != nil {
-		return nil, err
-	}
-	return content, nil
 }

@@ -5,6 +5,7 @@ import (
 	"path"
 
 	"github.com/pluginlock/plugins/addr"
+	"github.com/pluginlock/plugins/internal/store/plain"
 )
 
 // maxFingerprint bounds a fingerprint, in bytes: a line for each plugin names
@@ -31,7 +32,7 @@ func (s *Store) Fingerprint(lockPath string) []byte {
 	if err != nil || !info.Mode().IsRegular() || modesMatter && info.Mode()&othersWrite != 0 || belongsToAnother(info) {
 		return nil
 	}
-	encoded, err := readBelow(root, name, maxFingerprint)
+	encoded, err := plain.ReadBelow(root, name, maxFingerprint)
 	if err != nil {
 		return nil
 	}

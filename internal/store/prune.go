@@ -13,6 +13,7 @@ import (
 	"github.com/pluginlock/plugins/addr"
 	"github.com/pluginlock/plugins/internal/store/durable"
 	"github.com/pluginlock/plugins/internal/store/filelock"
+	"github.com/pluginlock/plugins/internal/store/plain"
 )
 
 // PruneOptions says what [Store.Prune] keeps.
@@ -163,13 +164,20 @@ func (p *pruning) partial(ctx context.Context) error {
 // leftovers are staging directories whose maker is dead.
 func (p *pruning) leftovers(ctx context.Context) error {
 	names, err := p.list(stagingDir)
+	seen := map[string]bool{}
 	for _, name := range names {
+		name = strings.TrimSuffix(name, lockSuffix) // which may be there alone
 		path := stagingDir + "/" + name
-		if p.dry || ctx.Err() != nil || strings.HasSuffix(name, lockSuffix) {
+		if p.dry || ctx.Err() != nil || seen[name] {
 			continue
 		}
+		seen[name] = true
 		lock := abandoned(p.root, path)
 		if lock == nil {
+			continue
+		}
+		if _, statErr := p.root.Lstat(path); statErr != nil {
+			lock.Release() // which removes it
 			continue
 		}
 		size := sizeOf(p.root, path)
@@ -240,11 +248,8 @@ func (p *pruning) remove(path string) error {
 
 // list returns the names in a directory that may not exist.
 func (p *pruning) list(dir string) ([]string, error) {
-	entries, err := fs.ReadDir(p.root.FS(), dir)
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
+	names, err := plain.Names(p.root, dir, -1)
+	slices.Sort(names)
 	return names, gone(err)
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/pluginlock/plugins/addr"
+	"github.com/pluginlock/plugins/internal/store/plain"
 )
 
 // maxRoot bounds a recorded root, in bytes: a path.
@@ -39,7 +40,7 @@ func (s *Store) AddRoot(lockPath string) error {
 	}
 	encoded = append(encoded, '\n')
 	name := rootName(absolute)
-	if there, err := readBelow(opened, name, maxRoot); err == nil && slices.Equal(there, encoded) {
+	if there, err := plain.ReadBelow(opened, name, maxRoot); err == nil && slices.Equal(there, encoded) {
 		return nil
 	}
 	return s.replace(name, encoded)
@@ -54,19 +55,19 @@ func (s *Store) Roots() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := fs.ReadDir(opened.FS(), rootsDir)
+	names, err := plain.Names(opened, rootsDir, -1)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	var paths []string
-	for _, f := range files {
+	for _, name := range names {
 		var r root
-		encoded, err := readBelow(opened, rootsDir+"/"+f.Name(), maxRoot)
+		encoded, err := plain.ReadBelow(opened, rootsDir+"/"+name, maxRoot)
 		if err == nil {
 			err = json.Unmarshal(encoded, &r)
 		}
 		if err != nil {
-			path := filepath.Join(s.Dir(), filepath.FromSlash(rootsDir), f.Name())
+			path := filepath.Join(s.Dir(), filepath.FromSlash(rootsDir), name)
 			return nil, &DamagedError{Path: path, Reason: "it does not name a lock file", Err: err}
 		}
 		paths = append(paths, r.LockFile)

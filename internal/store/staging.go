@@ -9,6 +9,7 @@ import (
 
 	"github.com/pluginlock/plugins/internal/store/durable"
 	"github.com/pluginlock/plugins/internal/store/filelock"
+	"github.com/pluginlock/plugins/internal/store/plain"
 )
 
 // lockSuffix ends the names of lock files, also of those beside a staging
@@ -126,11 +127,6 @@ func tidyPartial(ctx context.Context, root *os.Root, limit time.Time) {
 
 // someNames lists at most tidyAtMost names of a directory.
 func someNames(root *os.Root, dir string) []string {
-	f, err := root.Open(dir)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = f.Close() }() // only read from
-	names, _ := f.Readdirnames(tidyAtMost)
+	names, _ := plain.Names(root, dir, tidyAtMost)
 	return names
 }

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -100,7 +101,7 @@ func (l *Lock) Release() {
 // names: its previous holder may have removed it in between.
 func try(path string, shared bool) (*Lock, error) {
 	for range 100 {
-		file := flock.New(path, flock.SetPermissions(mode))
+		file := flock.New(path, slices.Concat(options, []flock.Option{flock.SetPermissions(mode)})...)
 		take := file.TryLock
 		if shared {
 			take = file.TryRLock
