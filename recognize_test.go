@@ -232,6 +232,33 @@ func TestMovedStoreIsAnother(t *testing.T) {
 	}
 }
 
+// Paths need not be UTF-8.
+func TestPathsOfAnyBytes(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("file names are UTF-8 here")
+	}
+	p := newProject(t, registrytest.Options{})
+	p.publish("aws", "1.2.0")
+	p.dir = filepath.Join(t.TempDir(), "inv\xff\xfe")
+	p.options.Dir, p.options.CacheDir = p.dir, filepath.Join(t.TempDir(), "c\xff")
+	if err := os.Mkdir(p.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p.require("aws", "1.2.0")
+	p.init()
+	if !plugins.Recognizes(p.options) {
+		t.Error("it is not recognised")
+	}
+	p.forget()
+	if action := p.init().Plugins["aws"].Action; action != installer.ActionKeep {
+		t.Errorf("action %s", action)
+	}
+	removed, err := plugins.Prune(context.Background(), plugins.PruneOptions{CacheDir: p.options.CacheDir})
+	if err != nil || len(removed) > 0 {
+		t.Errorf("prune removed %v, %v", removed, err)
+	}
+}
+
 // A project that was moved keeps what it uses.
 func TestMovedProjectIsKept(t *testing.T) {
 	p := installed(t)

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/pluginlock/plugins/addr"
+	"github.com/pluginlock/plugins/internal/filename"
 	"github.com/pluginlock/plugins/internal/store/plain"
 	"github.com/pluginlock/plugins/internal/store/tree"
 )
@@ -92,8 +93,8 @@ type pluginJSON struct {
 	Protocols        []int         `json:"protocols,omitempty"`
 	Executable       string        `json:"executable"`
 	ExecutableDigest addr.Digest   `json:"executable_digest,omitempty"`
-	Override         string        `json:"override,omitempty"`
-	Target           string        `json:"target,omitempty"`
+	Override         filename.Path `json:"override,omitempty"`
+	Target           filename.Path `json:"target,omitempty"`
 	Bin              string        `json:"bin"`
 	Receipt          *tree.Receipt `json:"receipt,omitempty"`
 	BinCopy          *tree.File    `json:"bin_copy,omitempty"`
@@ -104,7 +105,7 @@ func (s *State) encode() ([]byte, error) {
 	for name, p := range s.Plugins {
 		file.Plugins[name] = pluginJSON{
 			p.Version.String(), p.Source.String(), p.Digest, p.Manifest, p.Protocols, p.Executable,
-			p.ExecutableDigest, p.Override, p.Target, p.Bin, p.receipt, p.binCopy,
+			p.ExecutableDigest, filename.Path(p.Override), filename.Path(p.Target), p.Bin, p.receipt, p.binCopy,
 		}
 	}
 	encoded, err := json.MarshalIndent(file, "", "  ")
@@ -141,9 +142,9 @@ func (p pluginJSON) installed(name string, s *State) (Installed, error) {
 	i := Installed{
 		Description: Description{
 			Digest: p.Digest, Manifest: p.Manifest, Protocols: p.Protocols, Executable: p.Executable,
-			ExecutableDigest: p.ExecutableDigest, Override: p.Override,
+			ExecutableDigest: p.ExecutableDigest, Override: string(p.Override),
 		},
-		Target: p.Target, Bin: p.Bin, receipt: p.Receipt, binCopy: p.BinCopy,
+		Target: string(p.Target), Bin: p.Bin, receipt: p.Receipt, binCopy: p.BinCopy,
 	}
 	switch {
 	case !validName(name):

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/pluginlock/plugins/addr"
+	"github.com/pluginlock/plugins/internal/filename"
 	"github.com/pluginlock/plugins/internal/store/plain"
 )
 
@@ -17,7 +18,7 @@ const maxRoot = 64 << 10
 
 // root is what one file below v1/roots holds.
 type root struct {
-	LockFile string `json:"lock_file"`
+	LockFile filename.Path `json:"lock_file"`
 }
 
 // AddRoot records that the lock file at lockPath needs entries of this store,
@@ -34,7 +35,7 @@ func (s *Store) AddRoot(lockPath string) error {
 	if err != nil {
 		return err
 	}
-	encoded, err := json.Marshal(root{absolute})
+	encoded, err := json.Marshal(root{filename.Path(absolute)})
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (s *Store) Roots() ([]string, error) {
 			path := filepath.Join(s.Dir(), filepath.FromSlash(rootsDir), name)
 			return nil, &DamagedError{Path: path, Reason: "it does not name a lock file", Err: err}
 		}
-		paths = append(paths, r.LockFile)
+		paths = append(paths, string(r.LockFile))
 	}
 	slices.Sort(paths)
 	return paths, nil
