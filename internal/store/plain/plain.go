@@ -5,6 +5,7 @@
 package plain
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -39,10 +40,10 @@ func readBounded(f *os.File, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file", f.Name())
+		return nil, errors.New("it is not a regular file")
 	}
 	if info.Size() > limit {
-		return nil, fmt.Errorf("%s has %d bytes, more than the %d allowed", f.Name(), info.Size(), limit)
+		return nil, fmt.Errorf("it has %d bytes, more than the %d allowed", info.Size(), limit)
 	}
 	content := make([]byte, info.Size())
 	if _, err := io.ReadFull(f, content); err != nil {
