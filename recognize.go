@@ -67,7 +67,7 @@ func memorable(o *Options) bool {
 func (r *run) digestProject() error {
 	dir := cmp.Or(r.options.Dir, ".")
 	if r.options.Requirements == nil {
-		found, digest, diags := config.Digest(r.configOptions())
+		found, digest, diags := config.Digest(config.Options{Dir: r.options.Dir, Files: r.options.ConfigFiles})
 		if diags.HasErrors() {
 			return diags
 		}

@@ -177,13 +177,14 @@ func usageErrorf(format string, args ...any) error {
 }
 
 // signalContext is cancelled by the first signal; a second one ends the program
-// at once.
+// at once, and so does one in the first millisecond, before anything has begun.
 func signalContext() (ctx context.Context, caught func() syscall.Signal, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signals, ready := make(chan os.Signal, 2), make(chan struct{})
 	var last atomic.Int32
-	go func() {
+	go func() { // Notify waits for a thread of its own, which takes longer than the command's start
+		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+		close(ready)
 		for s := range signals {
 			number, _ := s.(syscall.Signal)
 			if last.Swap(int32(number)) != 0 {
@@ -193,8 +194,11 @@ func signalContext() (ctx context.Context, caught func() syscall.Signal, stop fu
 		}
 	}()
 	return ctx, func() syscall.Signal { return syscall.Signal(last.Load()) }, func() {
-		signal.Stop(signals)
-		close(signals)
 		cancel()
+		go func() {
+			<-ready
+			signal.Stop(signals)
+			close(signals)
+		}()
 	}
 }

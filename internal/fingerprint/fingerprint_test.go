@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -222,7 +221,7 @@ func TestNothingIsRecognizedInPart(t *testing.T) {
 			t.Errorf("the first %d of %d bytes were recognised", n, len(encoded))
 		}
 	}
-	for _, garbage := range []string{"", "\n", "{}\n", "a|b|c\n", strings.Replace(string(encoded), `"format":1`, `"format":2`, 1), string(encoded) + "x\n", string(encoded) + "\n"} {
+	for _, garbage := range []string{"", "\n", "{}\n", "1|a|b\n", "a|b|c\n", "2" + string(encoded[1:]), string(encoded) + "x\n", string(encoded) + "\n"} {
 		if _, _, ok := Recognize([]byte(garbage), d); ok {
 			t.Errorf("%q was recognised", garbage)
 		}
@@ -277,7 +276,7 @@ func TestTakeNeedsWhatItNames(t *testing.T) {
 func FuzzRecognize(f *testing.F) {
 	project, d := makeProject(f, 2)
 	f.Add(encode(f, project))
-	f.Add([]byte(`{"format":1,"shared":[],"sum":"","lines":1}` + "\na|b|c|d|5|f|g|h|i||.\n"))
+	f.Add([]byte("1|sha256:0|e3b0c44298fc1c149afbf4c8996fb924|1\na|b|c|d|5|f|g|h|i||.\n"))
 	f.Fuzz(func(t *testing.T, encoded []byte) {
 		_, plugins, ok := Recognize(encoded, d)
 		if ok && len(plugins) > bytes.Count(encoded, []byte("\n")) {

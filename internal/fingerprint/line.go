@@ -1,7 +1,7 @@
 package fingerprint
 
 import (
-	"encoding/json"
+	"bytes"
 	"errors"
 	"io/fs"
 	"slices"
@@ -15,62 +15,52 @@ import (
 // format recognises nothing.
 const Format = 1
 
-// header is the first line of an encoded fingerprint, as JSON, and each plugin
-// is a line after it:
+// A fingerprint is lines of fields: a header, and one for each plugin.
 //
+//	FORMAT|INPUTS|SUM|PLUGINS|SHARED|…
 //	NAME|VERSION|SOURCE|DIGEST|5,6|PLATFORM|MANIFEST|EXECUTABLE|SUM|INSTALLED|…||STORED|…
 //
-// A thousand of these are read on every run of a big project: as JSON they
+// PLUGINS is how many lines follow, so that a part is not taken for the whole. A
+// thousand of these lines are read on every run of a big project: as JSON they
 // would take longer than to look at all the files. No name of a plugin's file
 // has the separator in it, and no other field can; what had it would have no
 // fingerprint.
-type header struct {
-	Format int         `json:"format"`
-	Inputs addr.Digest `json:"inputs"`
-	Shared []string    `json:"shared"`
-	Sum    string      `json:"sum"`
-	Lines  int         `json:"lines"` // that follow, so that a part is not taken for the whole
-}
-
 const separator = "|"
 
-// beforeNames is how many fields come before the names.
-const beforeNames = 9
+// How many fields come before the names.
+const (
+	inHeader = 4
+	inPlugin = 9
+)
 
 var errMalformed = errors.New("this is no fingerprint")
 
 // Encode returns the fingerprint as lines.
 func (f *Fingerprint) Encode() ([]byte, error) {
-	b, err := json.Marshal(header{Format, f.Inputs, f.Shared.Installed, f.Shared.sum, len(f.Plugins)})
-	if err != nil {
-		return nil, err
-	}
-	b = append(b, '\n')
+	lines := [][]string{append([]string{strconv.Itoa(Format), string(f.Inputs), f.Shared.sum, strconv.Itoa(len(f.Plugins))}, f.Shared.Installed...)}
 	for i := range f.Plugins {
-		fields := f.Plugins[i].fields()
+		lines = append(lines, f.Plugins[i].fields())
+	}
+	var b bytes.Buffer
+	for _, fields := range lines {
 		if slices.ContainsFunc(fields, func(s string) bool { return strings.ContainsAny(s, separator+"\n") }) {
 			return nil, errMalformed
 		}
-		b = append(append(b, strings.Join(fields, separator)...), '\n')
+		b.WriteString(strings.Join(fields, separator) + "\n")
 	}
-	return b, nil
+	return b.Bytes(), nil
 }
 
 // decodeHeader reads all but the plugins, whose lines it returns.
 func decodeHeader(encoded string) (f Fingerprint, lines []string, err error) {
 	encoded, whole := strings.CutSuffix(encoded, "\n")
-	first, rest, more := strings.Cut(encoded, "\n")
-	var h header
-	if err := json.Unmarshal([]byte(first), &h); err != nil {
-		return f, nil, err
-	}
-	if more {
-		lines = strings.Split(rest, "\n")
-	}
-	if !whole || h.Format != Format || h.Lines != len(lines) {
+	lines = strings.Split(encoded, "\n")
+	header := strings.Split(lines[0], separator)
+	lines = lines[1:]
+	if !whole || len(header) < inHeader || header[0] != strconv.Itoa(Format) || header[3] != strconv.Itoa(len(lines)) {
 		return f, nil, errMalformed
 	}
-	return Fingerprint{Inputs: h.Inputs, Shared: State{Installed: h.Shared, sum: h.Sum}}, lines, nil
+	return Fingerprint{Inputs: addr.Digest(header[1]), Shared: State{sum: header[2], Installed: header[inHeader:]}}, lines, nil
 }
 
 func (p *Plugin) fields() []string {
@@ -88,7 +78,7 @@ func (p *Plugin) fields() []string {
 // directory is refused.
 func (p *Plugin) decode(line string) error {
 	fields := strings.Split(line, separator)
-	if len(fields) <= beforeNames {
+	if len(fields) <= inPlugin {
 		return errMalformed
 	}
 	*p = Plugin{Name: fields[0], Version: fields[1], Source: fields[2], Digest: addr.Digest(fields[3]),
@@ -102,7 +92,7 @@ func (p *Plugin) decode(line string) error {
 			p.Protocols = append(p.Protocols, n)
 		}
 	}
-	names := fields[beforeNames:]
+	names := fields[inPlugin:]
 	end := slices.Index(names, "")
 	if end < 0 || addr.CheckName(p.Name) != addr.NameFits || p.Executable != "" && !fs.ValidPath(p.Executable) {
 		return errMalformed
