@@ -104,7 +104,9 @@ type Options struct {
 
 // Init makes lock file, store and install directory match the configuration,
 // and the configuration's constraints and the lock file decide what that is.
-// Where everything is in place it makes no request and writes nothing.
+// Where everything is in place it makes no request and writes nothing, but for
+// the first run after project or store were moved or restored, which notes that
+// in the store where it can.
 //
 // The result is never nil; after an error it says what is known, and lock file
 // and install directory are as they were.

@@ -29,6 +29,7 @@ func recognize(ctx context.Context, o Options) *Result {
 	}
 	r := &run{options: o}
 	defer r.close()
+	// open: wrong settings are an error also where no registry is asked.
 	if r.openStore() != nil || r.open() != nil || r.digestProject() != nil {
 		return nil
 	}

@@ -1,7 +1,8 @@
-// Package filename knows which names of files Windows keeps for itself. Plugins
-// are locked and stored for every system at once, so what one of them cannot
-// open is refused, or written otherwise, on all. It knows nothing of separators
-// and lengths; those belong to whoever cuts a path into names.
+// Package filename knows what some systems do not allow in names of files, or
+// JSON in a [Path]. Plugins are locked and stored for every system at once, so
+// what one of them cannot open is refused, or written otherwise, on all. It knows
+// nothing of separators and lengths; those belong to whoever cuts a path into
+// names.
 package filename
 
 import (

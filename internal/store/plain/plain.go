@@ -1,6 +1,6 @@
 // Package plain reads files and directories that anybody may have put something
 // else in the place of: it waits at no pipe, reads no device and follows no link
-// in the place of a file. It is what the store and the install directory have in
+// that leads out. It is what the store and the install directory have in
 // common when they read, as package durable is when they write.
 package plain
 
@@ -12,7 +12,8 @@ import (
 	"os"
 )
 
-// ReadFile reads a regular file of at most limit bytes. It does not go through
+// ReadFile reads a regular file of at most limit bytes, never one that a link in
+// its place leads to. It does not go through
 // [os.Root], which takes twice the system calls: that is for callers who have
 // looked at every directory on the way.
 func ReadFile(path string, limit int64) ([]byte, error) {
@@ -23,7 +24,8 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 	return readBounded(f, limit)
 }
 
-// ReadBelow reads a regular file of at most limit bytes below a directory.
+// ReadBelow reads a regular file of at most limit bytes below a directory. As
+// everything that goes through [os.Root] it follows links that stay below.
 func ReadBelow(root *os.Root, name string, limit int64) ([]byte, error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|noWait, 0)
 	if err != nil {

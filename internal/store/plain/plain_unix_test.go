@@ -21,6 +21,7 @@ func TestWhatIsNotPlainIsRefused(t *testing.T) {
 	for _, err := range []error{
 		os.WriteFile(at("file"), []byte("text"), 0o644), os.Mkdir(at("dir"), 0o755), os.WriteFile(at("dir/x"), nil, 0o644),
 		syscall.Mkfifo(at("pipe"), 0o644), os.Symlink("file", at("link")), os.Symlink("dir", at("dirlink")),
+		os.Symlink("/dev/null", at("outside")),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -31,7 +32,7 @@ func TestWhatIsNotPlainIsRefused(t *testing.T) {
 			t.Errorf("ReadFile %s: %q", name, got)
 		}
 	}
-	for _, name := range []string{"dir", "pipe", "missing"} {
+	for _, name := range []string{"dir", "pipe", "outside", "missing"} {
 		if got, err := ReadBelow(root, name, 10); err == nil {
 			t.Errorf("ReadBelow %s: %q", name, got)
 		}
